@@ -1,0 +1,1 @@
+"""Trackbed: takes racks of bare GPU servers to a level, proven, upgradable training cluster."""
