@@ -29,10 +29,12 @@ RESULT_LIMIT = 500_000
 
 def utc_now() -> str:
     """Return the time as `2026-12-01T04:50:03Z`."""
-    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")  # noqa: UP017
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def document(reading: Reading, node: str, started: str, seconds: float, raw: bytes | None) -> dict[str, t.Any]:
+def document(
+    reading: Reading, node: str, started: str, seconds: float, raw: bytes | None
+) -> dict[str, t.Any]:
     """Build one evidence document. `raw` is the tool's output without secrets, or None."""
     return {
         "schema": SCHEMA,
@@ -44,14 +46,19 @@ def document(reading: Reading, node: str, started: str, seconds: float, raw: byt
         "seconds": round(seconds, 3),
         "raw": _raw_part(raw),
         "entities": [
-            {"path": _full_path(node, one.path), "ids": one.ids, "values": one.values, "notes": one.notes}
+            {
+                "path": _full_path(node, one.path),
+                "ids": one.ids,
+                "values": one.values,
+                "notes": one.notes,
+            }
             for one in reading.entities
         ],
     }
 
 
 def bounded(documents: list[dict[str, t.Any]], limit: int = RESULT_LIMIT) -> list[dict[str, t.Any]]:
-    """Drop raw outputs, largest first, and in the last resort entities, until all fit `limit` characters.
+    """Drop raw outputs, largest first, then entities, until all fit `limit` characters.
 
     What was dropped is said: `raw.kept` false, or quality `partial` with the problem `limited`.
     """
@@ -64,10 +71,10 @@ def bounded(documents: list[dict[str, t.Any]], limit: int = RESULT_LIMIT) -> lis
     for one in sorted(kept, key=lambda d: -_size(d["entities"])):
         if _size(kept) <= limit:
             return kept
-        says = "{0} entities left out: the result would be larger than {1} characters".format(
-            len(one["entities"]), limit
+        says = (
+            f"{len(one['entities'])} entities left out: the result would exceed {limit} characters"
         )
-        one["problems"] = one["problems"][:20] + [{"code": "limited", "says": says}]
+        one["problems"] = [*one["problems"][:20], {"code": "limited", "says": says}]
         one["entities"] = []
         one["quality"] = "partial"
     return kept
@@ -94,9 +101,9 @@ def _full_path(node: str, path: str) -> str:
     if not path:
         return node
     if path.startswith("link:"):
-        ends = sorted("{0}/{1}".format(node, end) for end in path[len("link:"):].split("--"))
+        ends = sorted(f"{node}/{end}" for end in path[len("link:") :].split("--"))
         return "link:" + "--".join(ends)
-    return "{0}/{1}".format(node, path)
+    return f"{node}/{path}"
 
 
 def _size(value: t.Any) -> int:

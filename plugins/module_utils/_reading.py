@@ -96,6 +96,7 @@ class Reading:
     entities: list[Entity] = dataclasses.field(default_factory=list)
     tool_name: str | None = None
     tool_version: str | None = None
+    _by_path: dict[str, Entity] = dataclasses.field(default_factory=dict, repr=False)
 
     def note(self, code: str, says: str, **where: t.Any) -> None:
         """Record a problem and lower the quality from ok to partial."""
@@ -106,16 +107,33 @@ class Reading:
         if self.quality == OK:
             self.quality = PARTIAL
 
+    def add(self, entity: Entity, line: int | None = None) -> Entity:
+        """Keep the entity and return it; a second one with the same path is a problem, not kept.
+
+        The one that was there first is returned in that case.
+        """
+        known = self._by_path.get(entity.path)
+        if known is None:
+            self.entities.append(entity)
+            self._by_path[entity.path] = entity
+            return entity
+        self.note(
+            "inconsistent",
+            f"{entity.path or 'the node'} appears twice; the first is kept",
+            line=line,
+            entity=entity.path,
+        )
+        return known
+
     def entity(self, path: str) -> Entity | None:
         """Return the entity with this path, or None."""
-        for one in self.entities:
-            if one.path == path:
-                return one
-        return None
+        return next((one for one in self.entities if one.path == path), None)
 
     def as_dict(self) -> dict[str, t.Any]:
         """Return plain JSON types."""
-        return dataclasses.asdict(self)
+        return {
+            name: value for name, value in dataclasses.asdict(self).items() if name != "_by_path"
+        }
 
 
 @dataclasses.dataclass(frozen=True)
