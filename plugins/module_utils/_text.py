@@ -64,9 +64,14 @@ def decode(data: Data) -> str:
 
 
 def numbered_lines(text: str) -> t.Iterator[tuple[int, str]]:
-    """Yield (1-based line number, line without its end)."""
-    for index, line in enumerate(text.split("\n"), 1):
-        yield index, line.rstrip()
+    """Yield (1-based line number, line without its end), without a second copy of the text."""
+    start, index = 0, 1
+    while True:
+        end = text.find("\n", start)
+        yield index, (text[start:] if end < 0 else text[start:end]).rstrip()
+        if end < 0:
+            return
+        start, index = end + 1, index + 1
 
 
 def absence(text: str) -> str | None:
