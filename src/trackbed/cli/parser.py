@@ -99,6 +99,13 @@ def _add_apply(verbs: Any, name: str) -> None:
     )
     group.add_argument("--diff", action="store_true", help="show each changed setting")
     group.add_argument(
+        "--tags",
+        type=values.words,
+        default=(),
+        metavar="TAGS",
+        help="only these roles, comma-separated",
+    )
+    group.add_argument(
         "--allow",
         type=values.allowed_kinds,
         default=(),
@@ -208,9 +215,6 @@ def _run_options() -> argparse.ArgumentParser:
         "--show",
         action="store_true",
         help="print the equivalent ansible-playbook command and stop",
-    )
-    group.add_argument(
-        "--tags", type=values.words, default=(), metavar="TAGS", help="only these, comma-separated"
     )
     group.add_argument(
         "--forks",
