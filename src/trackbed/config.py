@@ -54,7 +54,8 @@ def load(args: object, environ: Mapping[str, str] | None = None) -> Config:
         inventory=_pick(args, env, "inventory", "TRACKBED_INVENTORY", (), _paths),
         journal=_pick(args, env, "journal", "TRACKBED_JOURNAL", None, str),
         forks=_pick(args, env, "forks", "TRACKBED_FORKS", DEFAULT_FORKS, _positive),
-        limit=_pick(args, env, "limit", "TRACKBED_LIMIT", None, str),
+        # No variable: a forgotten one would silently leave nodes out.
+        limit=_limit(args),
         lab_dir=_lab_dir(env),
     )
 
@@ -80,6 +81,11 @@ def _pick(
         raise UsageError(
             f"{variable} is {text!r}", wanted=str(error), remedy=f"correct or unset {variable}"
         ) from None
+
+
+def _limit(args: object) -> Setting[str | None]:
+    given = getattr(args, "limit", None)
+    return Setting(given, "--limit" if given else "default")
 
 
 def _lab_dir(env: Mapping[str, str]) -> Setting[Path]:

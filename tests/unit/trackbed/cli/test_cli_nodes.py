@@ -67,14 +67,14 @@ def test_an_unreadable_source_is_an_error_although_another_is_sound(
 ) -> None:
     bad = tmp_path / "bad.yml"
     bad.write_text("all: {hosts: [1, 2}\n")
-    with pytest.raises(UsageError, match="bad[.]yml could not be read") as caught:
+    with pytest.raises(UsageError, match=r"bad[.]yml could not be read") as caught:
         nodes.load(settings(inventory=[str(place), str(bad)]), nodes.Vault())
     assert ": " in caught.value.found.partition("could not be read")[2]
     assert "Failed to parse" not in capsys.readouterr().err
 
 
 def test_a_source_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nowhere[.]yml does not exist"):
+    with pytest.raises(UsageError, match=r"nowhere[.]yml does not exist"):
         nodes.load(settings(inventory=[str(tmp_path / "nowhere.yml")]), nodes.Vault())
 
 
@@ -95,7 +95,7 @@ def test_the_option_names_the_journal(place: Path, tmp_path: Path) -> None:
 def test_two_journals_are_refused(tmp_path: Path) -> None:
     two = tmp_path / "two.yml"
     two.write_text("all: {hosts: {a: {trackbed_journal: /a.db}, b: {trackbed_journal: /b.db}}}\n")
-    with pytest.raises(UsageError, match="2 journals: /a[.]db, /b[.]db"):
+    with pytest.raises(UsageError, match=r"2 journals: /a[.]db, /b[.]db"):
         nodes.load(settings(inventory=[str(two)]), nodes.Vault())
 
 
