@@ -1,0 +1,1 @@
+"""`trackbed read`: understand files that somebody sent, without a cluster."""
