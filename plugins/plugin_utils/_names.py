@@ -38,6 +38,19 @@ def fold(names: Iterable[str]) -> str:
     )
 
 
+def fold_short(names: Iterable[str], width: int) -> str:
+    """Return `fold`; what is longer than `width` is cut, and the number of nodes is told."""
+    every = set(names)
+    text = fold(every)
+    if len(text) <= width:
+        return text
+    tail = f" ({len(every)} nodes)"
+    cut = text.rfind(",", 0, max(0, width - len(tail) - len(",…]") + 1))
+    head = text[: cut if cut > 0 else text.find(",")]
+    closing = "]" if head.count("[") > head.count("]") else ""
+    return f"{head},…{closing}{tail}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that `name` was probably meant to be, or None."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._names import (
     fold,
+    fold_short,
     meant,
     natural_key,
     nearest,
@@ -36,6 +37,19 @@ def test_natural_order() -> None:
 )
 def test_fold(names: list[str], folded: str) -> None:
     assert fold(names) == folded
+
+
+@pytest.mark.parametrize(
+    ("names", "width", "short"),
+    [
+        (["gpu-001", "gpu-002"], 13, "gpu-[001-002]"),
+        ([f"gpu-{n:03}" for n in range(0, 200, 2)], 40, "gpu-[000,002,004,006,008,…] (100 nodes)"),
+        ([f"{c}{c}{c}" for c in "abcdefgh"], 20, "aaa,bbb,… (8 nodes)"),
+        ([f"n{n}" for n in range(0, 20, 2)], 5, "n[0,…] (10 nodes)"),
+    ],
+)
+def test_fold_short(names: list[str], width: int, short: str) -> None:
+    assert fold_short(names, width) == short
 
 
 def _unfold(text: str) -> set[str]:
