@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, The Trackbed developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a run's evidence and an inventory's variables to findings. Private to trackbed.cluster.
+
+The one way to the judge for the command line and for the action plugin, so that
+both always say the same.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Mapping
+
+from ansible_collections.trackbed.cluster.plugins.plugin_utils import _book
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._check import Evidence
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import Finding
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._judge import judge
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._policy import parse_policy
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._topology import Topology
+
+POLICY_VARIABLE = "trackbed_policy"
+
+
+def judged(
+    current: Evidence,
+    history: Evidence,
+    hostvars: Mapping[str, Mapping[str, t.Any]],
+    names: Iterable[str],
+    policy: t.Any = None,
+) -> list[Finding]:
+    """Judge these nodes, every one of them, whether there is evidence of it or not.
+
+    `policy` is the raw mapping of the site. Raises PolicyError where it is wrong.
+    """
+    book = _book.load()
+    return judge(
+        current,
+        history,
+        Topology.from_hostvars(hostvars, names),
+        book,
+        parse_policy(policy, [check.id for check in book.checks]),
+    )
+
+
+def common_policy(hostvars: Mapping[str, Mapping[str, t.Any]]) -> t.Any:
+    """Return the policy that all nodes share, or None. Raises ValueError where they differ.
+
+    The judge compares nodes with each other, so one judgement has one policy.
+    """
+    found = [one[POLICY_VARIABLE] for one in hostvars.values() if one.get(POLICY_VARIABLE)]
+    if any(one != found[0] for one in found):
+        raise ValueError(f"the nodes have different values of {POLICY_VARIABLE}")
+    return found[0] if found else None
