@@ -26,6 +26,8 @@ class Trouble:
     says: str
     entity: str | None = None
     """Path relative to the node, as the reader gave it."""
+    field: str | None = None
+    """Name of the value that it belongs to."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +68,11 @@ class Document:
     def reason(self) -> str:
         """The first problem, for a person."""
         return self.troubles[0].says if self.troubles else "no reason was given"
+
+    def trouble_with(self, field: str) -> str | None:
+        """Return what the reader said about this value of the node itself."""
+        own = (one for one in self.troubles if one.entity in (None, ""))
+        return next((one.says for one in own if one.field == field), None)
 
     def trouble_of(self, path: str) -> str | None:
         """Return what the reader said about this entity (path relative to the node)."""
@@ -120,13 +127,17 @@ def _thing(raw: t.Any) -> Thing | None:
 def _trouble(raw: t.Any) -> Trouble | None:
     if not isinstance(raw, Mapping):
         return None
-    code, says, entity = raw.get("code"), raw.get("says"), raw.get("entity")
+    code, says = raw.get("code"), raw.get("says")
     if not isinstance(code, str) or not isinstance(says, str):
         return None
     # Without the full stop: the words become part of a sentence.
-    return Trouble(code, says.rstrip(". \n"), entity if isinstance(entity, str) else None)
+    return Trouble(code, says.rstrip(". \n"), _string(raw, "entity"), _string(raw, "field"))
+
+
+def _string(raw: Mapping[str, t.Any], key: str) -> str | None:
+    value = raw.get(key)
+    return value if isinstance(value, str) else None
 
 
 def _hash(raw: t.Any) -> str | None:
-    value = raw.get("sha256") if isinstance(raw, Mapping) else None
-    return value if isinstance(value, str) else None
+    return _string(raw, "sha256") if isinstance(raw, Mapping) else None

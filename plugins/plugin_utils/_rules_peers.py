@@ -62,7 +62,7 @@ def _read(check: Check, case: Case, node: str) -> _Read | Finding:
     own = document.things.get(node)
     value = own.text(check.params["value"]) if own else None
     if value is None:
-        reason = document.trouble_of("") or "the value is missing"
+        reason = document.trouble_with(check.params["value"]) or "the value is missing"
         says = f"The {check.params['noun']} of {node} cannot be read: {reason}."
         return check.finding(node, UNKNOWN, says, action="repeat", evidence=document.evidence)
     return _Read(value, document.evidence)

@@ -11,7 +11,10 @@ GOOD: dict[str, Any] = {
     "schema": 1,
     "source": "lspci",
     "quality": "partial",
-    "problems": [{"code": "missing_value", "says": "No link state.", "entity": "gpu:0"}],
+    "problems": [
+        {"code": "missing_value", "says": "No link state.", "entity": "gpu:0", "field": "pcie_gen"},
+        {"code": "missing_value", "says": "no release", "field": "kernel_release"},
+    ],
     "raw": {"sha256": "ab"},
     "entities": [{"path": "n", "ids": {}, "values": {"gpu_count": 8, "os": " ", "flag": True}}],
 }
@@ -24,6 +27,8 @@ def test_a_good_document() -> None:
     assert document.reason == "No link state"
     assert document.trouble_of("gpu:0") == "No link state"
     assert document.trouble_of("gpu:1") is None
+    assert document.trouble_with("kernel_release") == "no release"
+    assert document.trouble_with("pcie_gen") is None
     thing = document.things["n"]
     assert thing.integer("gpu_count") == 8
     assert thing.integer("flag") is None

@@ -398,7 +398,9 @@ class TestKernelEqual:
             "unknown",
             "The kernel of n1 cannot be read: the value is missing.",
         )
-        problems = [{"code": "missing_value", "says": "osrelease is empty.", "entity": ""}]
+        problems = [
+            {"code": "missing_value", "says": "osrelease is empty.", "field": "kernel_release"}
+        ]
         finding = _one(self.CHECK, _os("n1", None, quality="partial", problems=problems))
         assert finding.says == "The kernel of n1 cannot be read: osrelease is empty."
         assert _one(self.CHECK, _document("os", [])).verdict == "unknown"
