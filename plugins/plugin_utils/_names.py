@@ -44,7 +44,7 @@ def fold_short(names: Iterable[str], width: int) -> str:
     text = fold(every)
     if len(text) <= width:
         return text
-    tail = f" ({len(every)} nodes)"
+    tail = f" ({len(every):,} nodes)"
     cut = text.rfind(",", 0, max(0, width - len(tail) - len(",…]") + 1))
     head = text[: cut if cut > 0 else text.find(",")]
     closing = "]" if head.count("[") > head.count("]") else ""

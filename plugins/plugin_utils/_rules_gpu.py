@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._check import (
@@ -180,8 +179,12 @@ def _hidden(document: Document) -> str | None:
 
 def _gpus(document: Document, node: str) -> list[Thing]:
     """Return the GPUs themselves, in order, not what they are divided into."""
-    whole = re.compile(re.escape(node) + r"/gpu:\d+")
-    found = (one for one in document.things.values() if whole.fullmatch(one.path))
+    head = f"{node}/gpu:"
+    found = (
+        one
+        for one in document.things.values()
+        if one.path.startswith(head) and one.path[len(head) :].isdecimal()
+    )
     return sorted(found, key=lambda one: natural_key(one.path))
 
 

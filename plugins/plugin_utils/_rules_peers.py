@@ -101,15 +101,15 @@ def _against_majority(
     check: Check, sku: str, group: Mapping[str, _Read], usual: str, spread: str
 ) -> Iterator[Finding]:
     noun = check.params["noun"]
-    basis = Basis("peers", f"{len(group)} nodes of {sku}: {spread}")
+    basis = Basis("peers", f"{len(group):,} nodes of {sku}: {spread}")
     count = sum(read.value == usual for read in group.values())
     for node, read in group.items():
         same = read.value == usual
         head = f"{node} has {noun} {read.value}"
         says = (
-            f"{head}, like {count - 1} of the {len(group) - 1} others of {sku}."
+            f"{head}, like {count - 1:,} of the {len(group) - 1:,} others of {sku}."
             if same
-            else f"{head}; {count} of {len(group)} nodes of {sku} have {usual}."
+            else f"{head}; {count:,} of {len(group):,} nodes of {sku} have {usual}."
         )
         yield check.finding(
             node,
@@ -128,7 +128,7 @@ def _populations(
 ) -> Iterator[Finding]:
     noun = check.params["noun"]
     many = "two" if kinds == 2 else str(kinds)
-    says = f"The {len(group)} nodes of {sku} are {many} populations by {noun}: {spread}."
+    says = f"The {len(group):,} nodes of {sku} are {many} populations by {noun}: {spread}."
     for node, read in group.items():
         yield check.finding(
             node,
@@ -137,7 +137,7 @@ def _populations(
             expected=f"one {noun} on all nodes of {sku}",
             actual=spread,
             basis=Basis(
-                "peers", f"{len(group)} nodes of {sku}; no value has {float(MAJORITY):.0%}"
+                "peers", f"{len(group):,} nodes of {sku}; no value has {float(MAJORITY):.0%}"
             ),
             action="choose_one",
             evidence=read.evidence,

@@ -54,6 +54,9 @@ MAX_ROWS = 20
 MAX_BLOCKS = 15
 MAX_LABEL = 36
 
+# A word as host names are: inner dots and hyphens belong to it.
+_WORD = re.compile(r"\w[\w-]*(?:\.[\w-]+)*")
+
 Cells = Mapping[str, Mapping[str, str]]
 """Node -> check -> worst verdict."""
 
@@ -101,8 +104,8 @@ def _sentence(
     if not groups:
         return f"{head}: every check was skipped, so nothing was proved."
     first = groups[0]
-    more = len(first) - 1
-    alike = f" The same on {more} more." if more and not _says_all(first) else ""
+    more = len({one.entity for one in first}) - 1
+    alike = f" The same on {more:,} more." if more and not _says_all(first) else ""
     others = len(groups) - 1
     rest = f" And {plural(others, 'more finding')}." if others else ""
     return f"{head}: {first[0].says}{alike}{rest}"
@@ -216,7 +219,7 @@ def _gravity(one: Finding) -> tuple[int, int]:
 def _template(one: Finding) -> str:
     """Return the sentence without the name of its own node and part."""
     node, _, part = one.entity.partition("/")
-    says = re.sub(rf"(?<![\w.-]){re.escape(node)}(?![\w-])", "\0", one.says)
+    says = _WORD.sub(lambda found: "\0" if found[0] == node else found[0], one.says)
     number = part.rpartition(":")[2]
     return re.sub(rf"\b{re.escape(number)} of \0", "\1 of \0", says) if number else says
 
@@ -253,7 +256,7 @@ def _block(group: Sequence[Finding], tint: Paint, width: int) -> list[str]:
 
 
 def _where(entities: Sequence[str]) -> str:
-    """Return entities folded twice, by part and by node: `gpu-[001-003]/gpu:[0-7]`."""
+    """Return entities folded twice, by part and by node: `gpu:[0-7] of gpu-[001-003]`."""
     parts: dict[str, list[str]] = {}
     for entity in entities:
         node, _, part = entity.partition("/")
@@ -262,7 +265,9 @@ def _where(entities: Sequence[str]) -> str:
     for node, own in parts.items():
         nodes.setdefault(fold(own), []).append(node)
     texts = (
-        f"{fold_short(names, 2 * MAX_LABEL)}/{part}" if part else fold_short(names, 2 * MAX_LABEL)
+        f"{part} of {fold_short(names, 2 * MAX_LABEL)}"
+        if part
+        else fold_short(names, 2 * MAX_LABEL)
         for part, names in nodes.items()
     )
     return ", ".join(texts)

@@ -127,7 +127,7 @@ def test_findings_that_say_the_same_share_a_paragraph() -> None:
     )
     assert text.count("FAIL  gpu_pcie_link") == 1
     assert "Gen4 instead of Gen5. (6 more like it)" in " ".join(text.split())
-    assert "  where     gpu-[001-002]/gpu:[0-2], gpu-003/gpu:7\n" in text
+    assert "  where     gpu:[0-2] of gpu-[001-002], gpu:7 of gpu-003\n" in text
 
 
 def test_a_sentence_about_a_whole_group_is_said_once() -> None:
