@@ -7,7 +7,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: cluster
 author:
-  - The Trackbed developers
+  - The Trackbed developers (@trackbed)
 version_added: 0.1.0
 short_description: Nodes of a GPU cluster from one cluster file
 description:

@@ -69,7 +69,8 @@ class TestEveryCheckAndNode:
 
     @pytest.mark.parametrize("check", CHECKS)
     def test_no_evidence_is_unknown(self, check: str) -> None:
-        for evidence in ({}, {"n1": []}):
+        empty: list[Evidence] = [{}, {"n1": []}]
+        for evidence in empty:
             (finding,) = _judge(check, evidence, _topology("n1"))
             assert (finding.verdict, finding.action) == ("unknown", "reach_node")
             assert finding.says == "n1 gave no evidence in this run."
