@@ -119,9 +119,11 @@ def _links(
     ]
     good = len(gpus) - len(wrong)
     if len(gpus) < sku.gpu_count:
+        seen = f"Only {len(gpus)} of {sku.gpu_count} GPUs of {node} are seen"
         says = (
-            f"Only {len(gpus)} of {sku.gpu_count} GPUs of {node} are seen"
-            f" ({good} of them at {_words(*wanted)}); the others' links cannot be judged."
+            f"{seen} ({good} of them at {_words(*wanted)}); the others' links cannot be judged."
+            if gpus
+            else f"No GPU of {node} is seen, so no link can be judged."
         )
         wrong.append(check.finding(node, UNKNOWN, says, action="find_missing_gpu", **more))
     if wrong:

@@ -327,6 +327,13 @@ class TestGpuPcieLink:
             "the others' links cannot be judged."
         )
 
+    def test_without_any_gpu_there_is_no_link(self) -> None:
+        finding = _one(self.CHECK, _lspci("n1", []))
+        assert (finding.verdict, finding.says) == (
+            "unknown",
+            "No GPU of n1 is seen, so no link can be judged.",
+        )
+
     def test_a_gpu_behind_c2c_is_skipped_with_the_reason(self) -> None:
         finding = _one(self.CHECK, _lspci("n1", [(1, 1)] * 4), sku="gb200")
         assert finding.verdict == "skip"
