@@ -16,7 +16,12 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils import _book
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._check import Evidence
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import Finding
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._judge import judge
-from ansible_collections.trackbed.cluster.plugins.plugin_utils._policy import parse_policy
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._policy import (
+    EMPTY,
+    Policy,
+    PolicyError,
+    parse_policy,
+)
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._topology import Topology
 
 POLICY_VARIABLE = "trackbed_policy"
@@ -27,28 +32,23 @@ def judged(
     history: Evidence,
     hostvars: Mapping[str, Mapping[str, t.Any]],
     names: Iterable[str],
-    policy: t.Any = None,
+    policy: Policy = EMPTY,
 ) -> list[Finding]:
-    """Judge these nodes, every one of them, whether there is evidence of it or not.
-
-    `policy` is the raw mapping of the site. Raises PolicyError where it is wrong.
-    """
-    book = _book.load()
-    return judge(
-        current,
-        history,
-        Topology.from_hostvars(hostvars, names),
-        book,
-        parse_policy(policy, [check.id for check in book.checks]),
-    )
+    """Judge these nodes, every one of them, whether there is evidence of it or not."""
+    return judge(current, history, Topology.from_hostvars(hostvars, names), _book.load(), policy)
 
 
-def common_policy(hostvars: Mapping[str, Mapping[str, t.Any]]) -> t.Any:
-    """Return the policy that all nodes share, or None. Raises ValueError where they differ.
+def policy_of(raw: t.Any) -> Policy:
+    """Return the policy of a mapping check -> {enabled, severity}. Raises PolicyError."""
+    return parse_policy(raw, [check.id for check in _book.load().checks])
+
+
+def common_policy(hostvars: Mapping[str, Mapping[str, t.Any]]) -> Policy:
+    """Return the policy that all nodes share. Raises PolicyError where they differ or it is wrong.
 
     The judge compares nodes with each other, so one judgement has one policy.
     """
     found = [one[POLICY_VARIABLE] for one in hostvars.values() if one.get(POLICY_VARIABLE)]
     if any(one != found[0] for one in found):
-        raise ValueError(f"the nodes have different values of {POLICY_VARIABLE}")
-    return found[0] if found else None
+        raise PolicyError(f"the nodes have different values of {POLICY_VARIABLE}")
+    return policy_of(found[0] if found else None)
