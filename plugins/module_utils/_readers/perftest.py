@@ -169,7 +169,7 @@ class _Log:
                 "tool_error", "perftest reported an error", line=line_number, verbatim=line.strip()
             )
         elif ":" in line and self.test is not None and "address:" not in line:
-            for part in re.split(r"\t+", re.sub(r"[\t ]+:", " :", line)):
+            for part in re.split(r"\t+| {2,}", re.sub(r"[\t ]+:", " :", line)):
                 self._setting(_SETTING.match(part))
 
     def _setting(self, found: t.Match[str] | None) -> None:
