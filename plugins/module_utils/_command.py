@@ -118,7 +118,8 @@ class _Pipes:
             (process.stdout, self.stdout, limit_bytes),
             (process.stderr, self.stderr, STDERR_LIMIT_BYTES),
         ):
-            assert stream is not None  # noqa: S101  (both are PIPE)
+            if stream is None:  # never: both are PIPE
+                continue
             os.set_blocking(stream.fileno(), False)
             self._selector.register(stream, selectors.EVENT_READ, (sink, limit))
 

@@ -56,7 +56,7 @@ MAX_DEVICES = 8192
 MAX_PROBLEMS = 64
 _ACS_LINE = re.compile(r"^\s*ACSCtl:\s+SrcValid[+-]")
 _TOOL_ERROR = re.compile(r"^(?:lspci|pcilib): ")
-_NO_TOOL = re.compile(r"lspci: (?:command )?not found|No such file or directory: '?lspci")
+_NO_TOOL = re.compile(r"\blspci: (?:command )?not found|No such file or directory: '?lspci")
 # Lines with which a verbose block can end; a listing cut elsewhere was cut short.
 _LAST_LINES = re.compile(
     r"^\s+(?:Kernel (?:driver in use|modules): \S+.*|(?:Latency|NUMA node|IOMMU group): \d+.*"
@@ -74,7 +74,10 @@ def recognise(text: str) -> int:
             break
     if devices:
         return 95 if header(text.lstrip("\n").partition("\n")[0]) else 70
-    return 90 if acs else 0
+    if acs:
+        return 90
+    first = text.lstrip().partition("\n")[0]
+    return 60 if _TOOL_ERROR.match(first) or _NO_TOOL.search(first) else 0
 
 
 def read(data: Data) -> Reading:
@@ -142,10 +145,10 @@ class _Scan:
         """Say once what was found in several places."""
         if self._strange:
             number, line = self._strange[0]
-            says = f"{len(self._strange)} lines are not of an lspci listing; this is the first"
+            says = f"lines that are not of an lspci listing: {len(self._strange)}; the first is shown"
             self._reading.note("malformed", says, line=number, verbatim=line)
         if self._twice:
-            says = f"{len(self._twice)} devices are listed twice; the first block of each is kept"
+            says = f"devices listed twice: {len(self._twice)}; the first block of each is kept"
             self._reading.note("inconsistent", says, line=self._twice[0])
         if self._dropped:
             self._reading.note("limited", f"{self._dropped} devices beyond {MAX_DEVICES} left out")
