@@ -219,7 +219,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _shell(call: Call) -> int:
     record = lifecycle.require(call.paths)
     address = record.addresses[lifecycle.require_node(record, call.args.node)]
-    command = call.args.command[1:] if call.args.command[:1] == ["--"] else call.args.command
+    separated = call.args.command[:1] == ["--"]
+    if not separated and "".join(call.args.command[:1]).startswith("-"):
+        raise UsageError(
+            f"the option {call.args.command[0]} stands after the node",
+            wanted="options first: trackbed lab shell --name NAME NODE -- COMMAND",
+            remedy="move it before the node",
+        )
+    command = call.args.command[1:] if separated else call.args.command
     argv = keys.ssh_argv(call.paths, address, batch=False)
     # Its input, output and exit code are the user's own: no time limit either.
     return subprocess.run([*argv, *command], check=False).returncode

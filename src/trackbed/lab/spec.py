@@ -18,7 +18,7 @@ SYSTEMS = {"debian12": "bookworm", "debian13": "trixie"}
 DEFAULT_SYSTEM = "debian12"
 # The lab's /24 network gives addresses .11 to .250 to nodes; the first ten are for the head.
 MAX_NODES = 240
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,29}")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be the name of a lab",
-            wanted="1 to 30 of a-z, 0-9 and '-', a letter or digit first",
+            wanted="1 to 40 of a-z, 0-9, '_' and '-', a letter or digit first",
             remedy="choose another --name",
         )
     return name

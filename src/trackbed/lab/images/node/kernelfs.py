@@ -172,23 +172,23 @@ def put(top: Node, path: str, node: Node) -> None:
     top.children[last] = node
 
 
-def has(top: Node, path: str) -> bool:
-    """Return whether there is a node at a path."""
+def find(top: Node, path: str) -> Node | None:
+    """Return the node at a path, or None."""
+    found: Node | None = top
     for name in path.split("/"):
-        if name not in top.children:
-            return False
-        top = top.children[name]
-    return True
+        found = found.children.get(name) if found is not None else None
+    return found
 
 
 def add_defaults(top: Node, text: str) -> None:
-    """Add the files that this kernel shows outside of a network namespace of one's own only.
+    """Add the settings that this kernel shows, or lets change, in the host's own namespace only.
 
     One a line: path, TAB, mode in octal, TAB, content with `\\t` and `\\n` written so.
     """
     for line in text.splitlines():
         path, mode, value = line.split("\t", 2)
-        if not has(top, path):
+        known = find(top, path)
+        if known is None or (not known.mode & 0o222 and int(mode, 8) & 0o222):
             content = value.replace("\\t", "\t").replace("\\n", "\n").encode()
             put(top, path, Node(stat.S_IFREG | int(mode, 8), value=content))
 

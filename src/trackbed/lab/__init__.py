@@ -1,0 +1,1 @@
+"""The lab: a cluster of simulated GPU nodes, made of containers and made-up hardware."""

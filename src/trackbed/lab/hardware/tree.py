@@ -1,0 +1,89 @@
+"""Write the files of a node's hardware, so that running nodes see every change at once.
+
+The destination is mounted in a running node, so files keep their inode: they are rewritten in
+place, never replaced by a rename. Only bytes that differ are touched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path, PurePosixPath
+
+from trackbed.lab.hardware.plan import plan_of
+from trackbed.lab.hardware.sysfs import Tree, tree_of
+from trackbed.lab.state import NodeState
+
+_OWNED = ("pci",)  # below these, what the plan does not have is removed
+
+
+def write_tree(state: NodeState, dest: Path) -> None:
+    """Make `dest` show the hardware of `state` as after a cold boot.
+
+    Writes dest/pci (for /sys/bus/pci), dest/osrelease (for /proc/sys/kernel/osrelease) and
+    dest/modules.available (names, one a line). What programs in the node had written to config
+    space is lost, as it is in a boot; use `change_tree` for a fault in a running node.
+    """
+    wanted = tree_of(plan_of(state))
+    _remove_others(wanted, dest)
+    for path, content in wanted.items():
+        _put(dest / path, content)
+
+
+def change_tree(before: NodeState, after: NodeState, dest: Path) -> None:
+    """Change what differs between two states and nothing else.
+
+    Registers that a program in the node has set (setpci) keep their values, unless the new
+    state says something else about these very bytes.
+    """
+    old, new = tree_of(plan_of(before)), tree_of(plan_of(after))
+    _remove_others(new, dest)
+    for path, content in new.items():
+        was = old.get(path)
+        if path not in old or not isinstance(content, bytes) or not isinstance(was, bytes):
+            _put(dest / path, content)
+        elif content != was and len(content) == len(was):
+            _patch(dest / path, was, content)
+        elif content != was:
+            _put(dest / path, content)
+
+
+def _remove_others(wanted: Tree, dest: Path) -> None:
+    for owned in _OWNED:
+        for root, directories, files in os.walk(dest / owned, topdown=True):
+            here = PurePosixPath(Path(root).relative_to(dest).as_posix())
+            for name in [*directories, *files]:
+                if here / name in wanted:
+                    continue
+                path = Path(root, name)
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                    directories.remove(name)
+                else:
+                    path.unlink()
+
+
+def _put(path: Path, content: bytes | PurePosixPath | None) -> None:
+    if content is None:
+        path.mkdir(parents=True, exist_ok=True)
+    elif isinstance(content, PurePosixPath):
+        _link(path, str(content))
+    elif not path.is_file() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)  # truncates and writes the same inode
+
+
+def _link(path: Path, target: str) -> None:
+    if path.is_symlink() and os.readlink(path) == target:  # noqa: PTH115 - text, not a Path
+        return
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
+
+
+def _patch(path: Path, was: bytes, content: bytes) -> None:
+    """Write only the bytes that differ between two renderings."""
+    with path.open("r+b") as file:
+        for offset, (old, new) in enumerate(zip(was, content, strict=True)):
+            if old != new:
+                file.seek(offset)
+                file.write(bytes((new,)))
