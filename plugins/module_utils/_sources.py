@@ -28,6 +28,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
 
 # A file of /proc that answers at all answers with less.
 FILE_LIMIT_BYTES = 65_536
+OUTPUT_LIMIT_BYTES = _command.LIMIT_BYTES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +96,7 @@ def from_tool(
     Of an output that was cut off by the time-out nothing is read: counts from
     half a list would look like missing hardware.
     """
-    run = _command.run(argv, timeout_s, now=_evidence.utc_now())
+    run = _command.run(argv, timeout_s, OUTPUT_LIMIT_BYTES, now=_evidence.utc_now())
     name = argv[0]
     if run.outcome == _command.ABSENT:
         says = f"{name} is not on the node (looked in {_command.search_path()}); {install}"

@@ -59,7 +59,7 @@ _TOOL_ERROR = re.compile(r"^(?:lspci|pcilib): ")
 _NO_TOOL = re.compile(r"\blspci: (?:command )?not found|No such file or directory: '?lspci")
 # Lines with which a verbose block can end; a listing cut elsewhere was cut short.
 _LAST_LINES = re.compile(
-    r"^\s+(?:Kernel (?:driver in use|modules): \S+.*|(?:Latency|NUMA node|IOMMU group): \d+.*"
+    r"^(?:Kernel (?:driver in use|modules): \S+.*|(?:Latency|NUMA node|IOMMU group): \d+.*"
     r"|.*[A-Za-z0-9][+-]|.*[>\])]|Subsystem: .+|LnkSta:.*|.*Device Serial Number (?:..-){7}..)$"
 )
 
@@ -110,7 +110,7 @@ class _Scan:
         self._current: Device | None = None
         self._strange: list[tuple[int, str]] = []
         self._twice: list[int] = []
-        self._dropped = 0
+        self.dropped = 0
 
     def take(self, number: int, line: str) -> None:
         if not line:
@@ -137,7 +137,7 @@ class _Scan:
             return
         self._current = Device(address, class_text, rest, number)
         if len(self.devices) >= MAX_DEVICES:
-            self._dropped += 1
+            self.dropped += 1
             return
         self.devices[address] = self._current
 
@@ -145,13 +145,15 @@ class _Scan:
         """Say once what was found in several places."""
         if self._strange:
             number, line = self._strange[0]
-            says = f"lines that are not of an lspci listing: {len(self._strange)}; the first is shown"
+            says = (
+                f"lines that are not of an lspci listing: {len(self._strange)}; the first is shown"
+            )
             self._reading.note("malformed", says, line=number, verbatim=line)
         if self._twice:
             says = f"devices listed twice: {len(self._twice)}; the first block of each is kept"
             self._reading.note("inconsistent", says, line=self._twice[0])
-        if self._dropped:
-            self._reading.note("limited", f"{self._dropped} devices beyond {MAX_DEVICES} left out")
+        if self.dropped:
+            self._reading.note("limited", f"{self.dropped} devices beyond {MAX_DEVICES} left out")
         if self.acs:
             says = (
                 f"{len(self.acs)} ACSCtl lines without the device they belong to; "
@@ -181,7 +183,7 @@ def _cut_short(text: str, scan: _Scan) -> bool:
         return True
     if text.endswith("\n"):
         return False
-    line = text[text.rfind("\n") + 1 :]
+    line = text[text.rfind("\n") + 1 :][-500:].strip()
     return not (_LAST_LINES.match(line) or header(line))
 
 
@@ -270,7 +272,7 @@ def _note_no_access(reading: Reading, devices: list[Device]) -> None:
 def _node_values(scan: _Scan, devices: list[Device], kinds: dict[str, str]) -> dict[str, Value]:
     found: dict[str, Value] = dict.fromkeys(FIELDS["node"])
     found["acs_unplaced"] = scan.acs or None
-    if not devices or scan.truncated:
+    if not devices or scan.truncated or scan.dropped:
         return found  # what is not there was perhaps only cut off
 
     def count(kind: str, **wanted: Value) -> int:
