@@ -178,7 +178,9 @@ class Journal:
     def prune(self, keep: int) -> list[str]:
         """Forget all but the newest `keep` runs and what only they refer to; return their ids."""
         with self._transaction() as db:
-            rows = db.execute("SELECT id FROM runs ORDER BY id DESC LIMIT -1 OFFSET ?", (keep,))
+            rows = db.execute(
+                "SELECT id FROM runs ORDER BY started DESC, rowid DESC LIMIT -1 OFFSET ?", (keep,)
+            )
             gone = [row["id"] for row in rows.fetchall()]
             db.executemany("DELETE FROM runs WHERE id = ?", [(one,) for one in gone])
             db.execute(
@@ -279,9 +281,8 @@ def _connect(place: Path, read_only: bool) -> sqlite3.Connection:
     try:
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA foreign_keys = ON")
-        if read_only:
-            stored_version(connection, str(place))
-        else:
+        stored_version(connection, str(place))
+        if not read_only:
             connection.execute("PRAGMA journal_mode = DELETE")
             connection.execute("PRAGMA synchronous = FULL")
             migrate(connection, str(place))

@@ -34,8 +34,8 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_rows imp
 MESSAGE_LIMIT = 4_000
 DIFF_LIMIT = 200_000
 _SECRET_NAME = re.compile(
-    r"pass(?:word|wd|phrase)?$|(?:^|[_-])pass(?:$|[_-])|secret|token|private_?key"
-    r"|api_?key|credential",
+    r"password|passwd|passphrase|(?:^|[_-])pass(?:$|[_-])"
+    r"|secret|token|private_?key|api_?key|credential",
     re.IGNORECASE,
 )
 _SECRET_TEXT = re.compile(
@@ -101,7 +101,7 @@ def _message(kind: str, result: Mapping[str, t.Any]) -> str:
         return ""
     parts = [str(result.get("msg") or "")]
     if kind in (STEP_FAILED, STEP_UNREACHABLE):
-        parts += [str(result.get(key) or "") for key in ("stderr", "module_stderr", "exception")]
+        parts += [str(result.get(key) or "") for key in ("stderr", "module_stderr")]
         parts += _items(result)
     elif kind == STEP_SKIPPED:
         parts.append(str(result.get("skip_reason") or ""))
