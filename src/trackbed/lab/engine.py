@@ -161,7 +161,7 @@ class Engine:
         self.limits = limits
         self.prefix = tuple(prefix)
         self.runtime = runtime
-        self._run = runner
+        self.runner = runner
 
     def argv(self, args: Sequence[str]) -> list[str]:
         """Return the whole command line of one call."""
@@ -170,7 +170,7 @@ class Engine:
 
     def attempt(self, args: Sequence[str], timeout: float = _SHORT) -> Result:
         """Make a call that may fail."""
-        return self._run(self.argv(args), timeout)
+        return self.runner(self.argv(args), timeout)
 
     def call(self, doing: str, args: Sequence[str], timeout: float = _SHORT) -> str:
         """Make a call that must succeed and return what it printed."""

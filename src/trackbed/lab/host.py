@@ -33,7 +33,7 @@ class Host:
         """Keep what labs share in `directory`."""
         self.dir = directory
         self.environ = environ
-        self._run = runner
+        self.runner = runner
 
     @contextmanager
     def lock(self, say: Say) -> Iterator[None]:
@@ -72,7 +72,7 @@ class Host:
             return "not installed"
         if kind == PODMAN:
             return "" if os.geteuid() == 0 else "this user is not root; rootless is not supported"
-        result = self._run([DOCKER, "version", "--format", "{{.Server.Version}}"], _SECONDS)
+        result = self.runner([DOCKER, "version", "--format", "{{.Server.Version}}"], _SECONDS)
         return "" if result.ok else result.last_words
 
     def engine(self, kind: str, *, start: bool) -> Engine | None:
@@ -82,17 +82,19 @@ class Host:
         is None: then no lab runs.
         """
         if kind == DOCKER:
-            return Engine(kind, limits.read("pids"), runner=self._run)
+            return Engine(kind, limits.read("pids"), runner=self.runner)
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
         if cgroups.layout(mounts) == cgroups.UNIFIED:
-            return Engine(kind, limits.read(cgroups.host_controllers()), runner=self._run)
+            return Engine(kind, limits.read(cgroups.host_controllers()), runner=self.runner)
         keeper = self._keeper()
         if keeper is None and not start:
             return None
         if keeper is None:
             keeper = cgroups.start_keeper()
             self._save({**self._load(), "keeper": {"pid": keeper.pid, "started": keeper.started}})
-        return Engine(kind, limits.read(keeper.controllers), prefix=keeper.prefix, runner=self._run)
+        return Engine(
+            kind, limits.read(keeper.controllers), prefix=keeper.prefix, runner=self.runner
+        )
 
     def _keeper(self) -> Keeper | None:
         raw = self._load().get("keeper")
@@ -132,13 +134,13 @@ class Host:
 
     def _all(self, commands: list[list[str]]) -> None:
         for argv in commands:
-            self._run(argv, _SECONDS)
+            self.runner(argv, _SECONDS)
 
     def _rules(self) -> dict[str, str | None]:
         """Return what iptables-save and ip6tables-save print; None where one is not there."""
         found: dict[str, str | None] = {}
         for program, _ in _FIREWALLS:
-            result = self._run([f"{program}-save"], _SECONDS)
+            result = self.runner([f"{program}-save"], _SECONDS)
             found[program] = result.out if result.ok else None
         return found
 

@@ -13,7 +13,6 @@ from typing import TypeVar
 from trackbed.errors import TrackbedError, UsageError
 from trackbed.lab import files, image, inventory, keys, network, nodes, runtime
 from trackbed.lab import record as records
-from trackbed.lab.command import Runner, run
 from trackbed.lab.engine import DOCKER, Engine
 from trackbed.lab.host import Host, Say
 from trackbed.lab.record import LabRecord
@@ -66,7 +65,7 @@ class UpResult:
     seconds: float
 
 
-def up(wish: Wish, paths: LabPaths, host: Host, say: Say, runner: Runner = run) -> UpResult:
+def up(wish: Wish, paths: LabPaths, host: Host, say: Say) -> UpResult:
     """Make the lab, or what is missing of it, and wait until every node answers."""
     began = time.monotonic()
     with host.lock(say):
@@ -76,7 +75,7 @@ def up(wish: Wish, paths: LabPaths, host: Host, say: Say, runner: Runner = run) 
         engine = _engine(host, kind, paths)
         _refuse_other(engine, spec, paths)
         host.remember()
-        made = image.ensure(engine, spec.system, say, runner=runner)
+        made = image.ensure(engine, spec.system, say, environ=host.environ, runner=host.runner)
         record = _place(spec, existing, engine, made.name)
         record.save(_made(paths).record)
         changed = _converge(record, paths, host, engine, say)
@@ -132,8 +131,8 @@ def _converge(
     if engine.network_subnet(spec.network) is None:
         engine.create_network(spec.name, str(paths.dir), spec.network, record.subnet)
         changed.append(f"network {record.subnet}")
-    keys.ensure_client(paths)
-    _each(spec.node_names, lambda node: nodes.prepare(record, paths, node))
+    keys.ensure_client(paths, host.runner)
+    _each(spec.node_names, lambda node: nodes.prepare(record, paths, node, host.runner))
     keys.write_known_hosts(paths, record.addresses)
     control = files.private_dir(inventory.control_dir(paths, host.dir))
     if inventory.write(record, paths, control):
@@ -162,7 +161,7 @@ def _each(names: Iterable[str], work: Callable[[str], T]) -> list[T]:
         return list(pool.map(work, names))
 
 
-def down(paths: LabPaths, host: Host, say: Say, *, asked: str = "", runner: Runner = run) -> bool:
+def down(paths: LabPaths, host: Host, say: Say, *, asked: str = "") -> bool:
     """Remove a lab and all it made; return whether there was anything to remove."""
     with host.lock(say):
         engine = _engine_of(paths, host, asked)
@@ -171,15 +170,15 @@ def down(paths: LabPaths, host: Host, say: Say, *, asked: str = "", runner: Runn
             if engine is not None:
                 _refuse_other(engine, LabSpec(name=paths.name), paths)
             say(f"removing the lab {paths.name}")
-            _remove(paths, host, engine, runner)
+            _remove(paths, host, engine)
         host.release(engine)
     return there
 
 
-def _remove(paths: LabPaths, host: Host, engine: Engine | None, runner: Runner) -> None:
+def _remove(paths: LabPaths, host: Host, engine: Engine | None) -> None:
     control = inventory.control_dir(paths, host.dir)
     for socket in control.glob("*") if control.is_dir() else ():
-        runner(["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "node"], _SSH_SECONDS)
+        host.runner(["ssh", "-o", f"ControlPath={socket}", "-O", "exit", "node"], _SSH_SECONDS)
     if engine is not None:
         spec = LabSpec(name=paths.name)
         engine.remove(one.name for one in engine.containers(paths.name, spec.network))
@@ -256,7 +255,7 @@ def status(paths: LabPaths, host: Host) -> list[tuple[str, bool, nodes.Answer | 
     runs = {one.node for one in there if one.running}
 
     def ask(node: str) -> tuple[str, bool, nodes.Answer | None]:
-        answer = nodes.ask(paths, record.addresses[node])[0] if node in runs else None
+        answer = nodes.ask(paths, record.addresses[node], host.runner)[0] if node in runs else None
         return node, node in runs, answer
 
     return _each(record.spec.node_names, ask)

@@ -53,11 +53,11 @@ def parse_answer(text: str) -> Answer | None:
     return Answer(boot_id, int(now) - int(booted), state, tuple(failed))
 
 
-def prepare(record: LabRecord, paths: LabPaths, node: str) -> bool:
+def prepare(record: LabRecord, paths: LabPaths, node: str, runner: Runner = run) -> bool:
     """Make what is missing of a node's files; return whether anything was."""
     place = paths.node(node)
     files.private_dir(place.dir)
-    keys.ensure_host(paths, place)
+    keys.ensure_host(paths, place, runner)
     files.write(place.boot / "sysctl.defaults", namespace_defaults())
     if place.state.exists():
         return False
@@ -137,12 +137,11 @@ def wait(
     engine: Engine,
     *,
     seconds: float = READY_SECONDS,
-    runner: Runner = run,
 ) -> Answer:
     """Wait until a node has booted and answers. Raises TrackbedError with the node's own words."""
     deadline = time.monotonic() + seconds
     while True:
-        answer, result = ask(paths, record.addresses[node], runner)
+        answer, result = ask(paths, record.addresses[node], engine.runner)
         if answer is not None and answer.state in ("running", "degraded"):
             return answer
         if time.monotonic() > deadline:

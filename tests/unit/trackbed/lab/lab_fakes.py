@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from trackbed.lab.command import Result
 from trackbed.lab.limits import HostLimits
@@ -149,8 +150,6 @@ class FakeEngine:
 
 
 def _keygen(words: list[str]) -> Result:
-    from pathlib import Path
-
     place = Path(words[words.index("-f") + 1])
     place.write_text("not a real key\n", encoding="ascii")
     place.with_name(place.name + ".pub").write_text("ssh-ed25519 AAAA made\n", encoding="ascii")

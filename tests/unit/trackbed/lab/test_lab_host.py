@@ -83,8 +83,8 @@ def here(tmp_path, monkeypatch):
         (tools / name).write_text("#!/bin/sh\n", encoding="ascii")
         (tools / name).chmod(0o700)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(host, "restore_sysctls", lambda before: restored.append(before))
     restored: list[object] = []
+    monkeypatch.setattr(host, "restore_sysctls", restored.append)
     made = Host(tmp_path / "host", {"PATH": str(tools)}, fake)
     return made, fake, restored, tools
 
@@ -102,7 +102,7 @@ def test_podman_is_taken_first_and_docker_where_it_answers(here):
 
 
 def test_rootless_podman_is_refused_with_the_reason(here, monkeypatch):
-    made, fake, _, _ = here
+    made, _fake, _, _ = here
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert made.engine_kind() == DOCKER
     with pytest.raises(UsageError, match="not root; rootless is not supported") as caught:
@@ -147,7 +147,7 @@ def test_the_firewall_is_put_back_too(here):
         ran.append(" ".join(argv))
         return fake(argv, timeout)
 
-    made._run = runner
+    made.runner = runner
     made.remember()
     made.release(Engine(PODMAN, ORDINARY, runner=runner))
     assert "iptables -t filter -X NETAVARK_FORWARD" in ran
@@ -155,7 +155,7 @@ def test_the_firewall_is_put_back_too(here):
 
 
 def test_a_mixed_host_gets_one_keeper_for_all_calls(here, monkeypatch):
-    made, fake, _, _ = here
+    made, _fake, _, _ = here
     alive = cgroups.Keeper(os.getpid(), cgroups.start_time(os.getpid()) or 0)
     started: list[int] = []
     stopped: list[cgroups.Keeper] = []
@@ -247,7 +247,7 @@ def test_this_host_equals_itself_and_survives_being_written_down():
 
 
 def test_rules_are_compared_without_their_counters():
-    one = 'table ip nat {\n\tchain P {\n\t\tcounter packets 1 bytes 40 jump X\n\t}\n}\n'
+    one = "table ip nat {\n\tchain P {\n\t\tcounter packets 1 bytes 40 jump X\n\t}\n}\n"
     two = one.replace("packets 1 bytes 40", "packets 9 bytes 900")
     assert hostsnapshot.without_counters(one) == hostsnapshot.without_counters(two)
 

@@ -29,8 +29,15 @@ def test_names_follow_from_the_number_of_nodes():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"name": "Lab"}, {"name": "../x"}, {"name": ""}, {"nodes": 0}, {"nodes": 241},
-              {"system": "plan9"}]  # fmt: skip
+    "wrong",
+    [
+        {"name": "Lab"},
+        {"name": "../x"},
+        {"name": ""},
+        {"nodes": 0},
+        {"nodes": 241},
+        {"system": "plan9"},
+    ],
 )
 def test_what_no_lab_can_be_is_refused(wrong):
     with pytest.raises(UsageError) as caught:
