@@ -31,7 +31,8 @@ _EVIDENCE = """SELECT e.node, e.started, e.seconds, e.raw, d.data AS document,
 
 def runs(db: sqlite3.Connection, limit: int | None, is_writing: bool) -> list[Run]:
     """Return the runs, newest first; `is_writing`: whether some process may still write."""
-    rows = db.execute(f"{_RUN} ORDER BY started DESC, rowid DESC LIMIT ?", (-1 if limit is None else limit,))
+    most = -1 if limit is None else limit
+    rows = db.execute(f"{_RUN} ORDER BY started DESC, rowid DESC LIMIT ?", (most,))
     found = [_run(db, row) for row in rows.fetchall()]
     # There is one writer: of the runs that say "running" only the newest can be telling the truth.
     newest = next((one.id for one in found if one.state == RUNNING), None)
