@@ -104,10 +104,16 @@ def _engine(host: Host, kind: str, paths: LabPaths) -> Engine:
     return engine
 
 
+def _owned_elsewhere(engine: Engine, spec: LabSpec, paths: LabPaths) -> str:
+    """Return the other directory that keeps a lab of this name; empty where there is none."""
+    owner = engine.network_owner(spec.network)
+    return owner if owner and owner != str(paths.dir) and Path(owner).exists() else ""
+
+
 def _refuse_other(engine: Engine, spec: LabSpec, paths: LabPaths) -> None:
     """Raise UsageError where a lab of this name is kept in another directory."""
-    owner = engine.network_owner(spec.network)
-    if owner and owner != str(paths.dir) and Path(owner).exists():
+    owner = _owned_elsewhere(engine, spec, paths)
+    if owner:
         raise UsageError(
             f"a lab {spec.name!r} is there already, kept in {owner}",
             wanted=f"a name that is free, or one kept in {paths.dir}",
@@ -205,13 +211,21 @@ def _engine_of(paths: LabPaths, host: Host, asked: str = "") -> Engine | None:
 
 
 def names_of_all(root: Path, host: Host) -> list[str]:
-    """Return the names of all labs: those with a directory and those that the engine knows."""
+    """Return the names of all labs: those with a directory, and those that nobody keeps any more.
+
+    What another existing directory keeps is somebody else's.
+    """
     names = {paths.name for paths in records.all_labs(root)}
     try:
         engine = host.engine(host.engine_kind(), start=False)
     except UsageError:
         engine = None
-    return sorted(names | set(engine.labs() if engine is not None else ()))
+    if engine is None:
+        return sorted(names)
+    for name in engine.labs():
+        if not _owned_elsewhere(engine, LabSpec(name=name), LabPaths(root / name)):
+            names.add(name)
+    return sorted(names)
 
 
 def require(paths: LabPaths) -> LabRecord:

@@ -170,6 +170,7 @@ def test_the_same_name_in_another_directory_is_left_alone(lab, tmp_path):
     with pytest.raises(UsageError):
         lab.down()
     assert lab.fake.containers
+    assert lifecycle.names_of_all(other.dir.parent, lab.host) == []
     shutil.rmtree(mine.dir)  # a directory that has gone owns nothing
     assert lab.up(nodes=1).record.finished
 
