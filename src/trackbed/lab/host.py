@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ Say = Callable[[str], None]
 _SYSCTLS = ("net/ipv4/ip_forward", "net/ipv4/conf", "net/ipv6/conf", "net/bridge")
 _FIREWALLS = (("iptables", "ip"), ("ip6tables", "ip6"))
 _SECONDS = 20.0
+_FUSE = Path("/dev/fuse")
 
 
 class Host:
@@ -71,7 +72,9 @@ class Host:
         if shutil.which(kind, path=self.environ.get("PATH")) is None:
             return "not installed"
         if kind == PODMAN:
-            return "" if os.geteuid() == 0 else "this user is not root; rootless is not supported"
+            if os.geteuid() != 0:
+                return "this user is not root; rootless is not supported"
+            return "" if _FUSE.exists() else f"{_FUSE} is missing (modprobe fuse)"
         result = self.runner([DOCKER, "version", "--format", "{{.Server.Version}}"], _SECONDS)
         return "" if result.ok else result.last_words
 
@@ -105,7 +108,8 @@ class Host:
         """Record how the host is before its first lab; later calls change nothing."""
         facts = self._load()
         if "before" not in facts and os.geteuid() == 0:
-            self._save({**facts, "before": {"sysctls": _sysctls(), **self._rules()}})
+            before = {"sysctls": _sysctls(), "mounts": sorted(_mounts()), **self._rules()}
+            self._save({**facts, "before": before})
 
     def release(self, engine: Engine | None) -> None:
         """After the last lab has gone: put back what the engine changed, end the keeper."""
@@ -115,13 +119,19 @@ class Host:
         ours = engine is not None and engine.kind == PODMAN and "before" in facts
         # Somebody's other containers need the forwarding and the rules that are there.
         if engine is not None and ours and not engine.running_any():
-            self._restore(facts["before"])
+            self._restore(facts["before"], engine)
         keeper = self._keeper()
         if keeper is not None:
             cgroups.stop_keeper(keeper)
         self._facts.unlink(missing_ok=True)
 
-    def _restore(self, before: Mapping[str, Any]) -> None:
+    def _restore(self, before: Mapping[str, Any], engine: Engine) -> None:
+        if not engine.prefix:
+            # Outside of a namespace of its own podman keeps a few mounts after its last container.
+            shown = "{{.Store.GraphRoot}} {{.Store.RunRoot}}"
+            owned = engine.attempt(["info", "--format", shown]).out.split()
+            for place in left_mounts(before["mounts"], _mounts(), owned):
+                self.runner(["umount", place], _SECONDS)
         after = self._rules()
         for program, family in _FIREWALLS:
             old, new = before.get(program), after.get(program)
@@ -164,6 +174,19 @@ class Host:
     def _save(self, facts: Mapping[str, Any]) -> None:
         files.private_dir(self.dir)
         files.write(self._facts, json.dumps(facts, indent=1) + "\n")
+
+
+def _mounts() -> set[str]:
+    text = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+    return {line.split()[1] for line in text.splitlines()}
+
+
+def left_mounts(before: Iterable[str], after: Iterable[str], owned: Iterable[str]) -> list[str]:
+    """Return the new mounts at podman's own places (its storage, its namespaces), deepest first."""
+    places = [*(f"{root}/" for root in owned if root.startswith("/")), "/run/netns"]
+    new = set(after) - set(before)
+    ours = (path for path in new if any(f"{path}/".startswith(place) for place in places))
+    return sorted(ours, key=len, reverse=True)
 
 
 def _sysctls(top: Path = Path("/proc/sys")) -> dict[str, str]:

@@ -32,7 +32,7 @@ def documents(record: LabRecord, paths: LabPaths, control: Path) -> dict[str, di
     found: dict[str, dict[str, Any]] = {
         "cluster.trackbed.yml": {
             "plugin": "trackbed.cluster.cluster",
-            "cluster": spec.name,
+            "cluster": spec.cluster,
             "journal": str(paths.journal),
             "nodes": [{"names": spec.node_pattern, "sku": spec.sku}],
         },

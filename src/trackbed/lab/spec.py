@@ -57,6 +57,11 @@ class LabSpec:
         return "gpu-001" if self.nodes == 1 else f"gpu-[001:{self.nodes:03d}]"
 
     @property
+    def cluster(self) -> str:
+        """Return the name of the cluster in the site file, which knows no underscores."""
+        return self.name.replace("_", "-").strip("-")
+
+    @property
     def network(self) -> str:
         """Return the name of the lab's network in the engine."""
         return f"trackbed-{self.name}"

@@ -83,6 +83,8 @@ def here(tmp_path, monkeypatch):
         (tools / name).write_text("#!/bin/sh\n", encoding="ascii")
         (tools / name).chmod(0o700)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
+    (tmp_path / "fuse").write_text("", encoding="ascii")
+    monkeypatch.setattr(host, "_FUSE", tmp_path / "fuse")
     restored: list[object] = []
     monkeypatch.setattr(host, "restore_sysctls", restored.append)
     made = Host(tmp_path / "host", {"PATH": str(tools)}, fake)
@@ -99,6 +101,24 @@ def test_podman_is_taken_first_and_docker_where_it_answers(here):
         made.engine_kind()
     assert "podman: not installed; docker: Error: planted" in caught.value.found
     assert "apt-get install podman" in caught.value.remedy
+
+
+def test_a_host_without_fuse_is_told_so(here, monkeypatch, tmp_path):
+    monkeypatch.setattr(host, "_FUSE", tmp_path / "none")
+    with pytest.raises(UsageError, match="modprobe fuse"):
+        here[0].engine_kind(PODMAN)
+
+
+def test_mounts_that_podman_keeps_are_taken_away_and_no_others():
+    before = ["/", "/run", "/var/lib/containers/storage/volumes"]
+    after = [*before, "/var/lib/containers/storage/overlay", "/run/netns", "/run/netns/x", "/mnt"]
+    owned = ["/var/lib/containers/storage", "/run/containers/storage"]
+    assert host.left_mounts(before, after, owned) == [
+        "/var/lib/containers/storage/overlay",
+        "/run/netns/x",
+        "/run/netns",
+    ]
+    assert host.left_mounts(before, ["/a"], ["", "x"]) == []
 
 
 def test_rootless_podman_is_refused_with_the_reason(here, monkeypatch):

@@ -47,7 +47,7 @@ def lab(tmp_path, monkeypatch):
     monkeypatch.setattr(nodes, "write_tree", _small_tree)
     monkeypatch.setattr(nodes, "change_tree", lambda before, after, dest: _small_tree(after, dest))
     monkeypatch.setattr(nodes, "_PAUSE", 0.001)
-    monkeypatch.setattr(Host, "_restore", lambda self, before: None)
+    monkeypatch.setattr(Host, "_restore", lambda self, before, engine: None)
     return made
 
 

@@ -26,6 +26,8 @@ def test_names_follow_from_the_number_of_nodes():
     assert LabSpec(nodes=1).node_pattern == "gpu-001"
     assert spec.container("gpu-002") == "trackbed-lab-gpu-002"
     assert spec.network == "trackbed-lab"
+    assert LabSpec(name="mol-kernel_tuning").cluster == "mol-kernel-tuning"
+    assert LabSpec(name="a-_").cluster == "a"
 
 
 @pytest.mark.parametrize(
