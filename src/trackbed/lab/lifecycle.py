@@ -198,7 +198,10 @@ def _remove(paths: LabPaths, host: Host, engine: Engine | None) -> None:
 
 
 def _engine_of(paths: LabPaths, host: Host, asked: str = "") -> Engine | None:
-    """Return the engine that a lab was made with; None where none of its nodes can run."""
+    """Return the engine that a lab was made with; None where none of its nodes can run.
+
+    A lab that has a directory may have containers, even where the keeper was killed.
+    """
     try:
         known = records.load(paths.record)
     except TrackbedError:
@@ -207,7 +210,7 @@ def _engine_of(paths: LabPaths, host: Host, asked: str = "") -> Engine | None:
         kind = known.engine if known else host.engine_kind(asked)
     except UsageError:
         return None
-    return host.engine(kind, start=False)
+    return host.engine(kind, start=paths.dir.exists())
 
 
 def names_of_all(root: Path, host: Host) -> list[str]:
