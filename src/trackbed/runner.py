@@ -18,16 +18,15 @@ from typing import Any, Protocol
 from ansible_runner import Runner as Engine
 from ansible_runner import RunnerConfig
 
-from trackbed import child, collection
+from trackbed import collection
+from trackbed.control import Control
 
 # Above any result that a module of ours may return (module_utils/_evidence.py bounds them).
 _MAX_EVENT_RES = 4_000_000
-# What a child needs, and what may therefore be written to the run's private directory. All
-# else (tokens, passwords) reaches ansible-playbook in memory, see trackbed.child.
-_PUBLIC = (
-    "HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "SSH_AUTH_SOCK", "TERM", "TMPDIR",
-    "TZ", "USER", "VIRTUAL_ENV", "XDG_RUNTIME_DIR",
-)  # fmt: skip
+# What the supervisor itself needs; ansible-runner writes it to disk (see trackbed.child).
+_PUBLIC = ("LANG", "LC_ALL", "PATH", "TERM")
+# Seconds that a stopped playbook has, beyond the grace of the supervisor itself.
+_PATIENCE = 30.0
 
 Event = Mapping[str, Any]
 
@@ -84,21 +83,33 @@ class Runner:
         must_stop: Callable[[], bool] = lambda: False,
     ) -> RunOutcome:
         """Run the job. SIGINT and SIGTERM stop the playbook and are told in the outcome."""
-        with tempfile.TemporaryDirectory(prefix="trackbed-run-") as private, _signals() as signals:
-            Path(private).chmod(0o700)
-            # An exception in the runner's own thread of control would orphan the playbook.
-            guard = _Guard(on_event)
-            engine = Engine(
-                _config(job, Path(private)),
-                event_handler=guard.handle,
-                cancel_callback=lambda: signals.is_set() or must_stop() or guard.failed,
-            )
-            engine.run()
-            output = _last_output(Path(private)) if engine.rc and not guard.events else ""
+        with tempfile.TemporaryDirectory(prefix="trackbed-run-") as place, _signals() as signals:
+            private = Path(place)
+            private.chmod(0o700)
+            control, guard = Control(private), _Guard(on_event)
+
+            def cancelled() -> bool:
+                if signals.is_set() or must_stop() or guard.failed:
+                    control.stop()
+                # Never "yes": the runner would kill the supervisor and orphan what is below it.
+                return False
+
+            try:
+                engine = Engine(
+                    _config(job, private, control),
+                    event_handler=guard.handle,
+                    cancel_callback=cancelled,
+                )
+                engine.run()
+            finally:
+                ended = control.close(_PATIENCE)
+            output = _last_output(private) if engine.rc and not guard.events else ""
             guard.raise_failure()
+            if not ended:
+                output = "some processes of the playbook could not be ended"
             return RunOutcome(
                 rc=int(engine.rc if engine.rc is not None else 1),
-                status=str(engine.status),
+                status="canceled" if control.was_stopped else str(engine.status),
                 interrupted=signals.is_set(),
                 output=output,
             )
@@ -130,7 +141,7 @@ class _Guard:
             raise self._failure
 
 
-def _config(job: Job, private: Path) -> RunnerConfig:
+def _config(job: Job, private: Path, control: Control) -> RunnerConfig:
     options = list(job.options)
     options += [name for name, wanted in (("--check", job.check), ("--diff", job.diff)) if wanted]
     if job.variables:
@@ -151,36 +162,24 @@ def _config(job: Job, private: Path) -> RunnerConfig:
         suppress_ansible_output=True,
     )
     config.prepare()
-    config.env = _environment(config.env)
-    config.command = [sys.executable, "-m", "trackbed.child", *config.command]
+    control.send_environment(_environment(config.env))
+    config.env = {name: os.environ[name] for name in _PUBLIC if name in os.environ}
+    config.command = control.command(config.command)
     return config
 
 
 def _environment(prepared: Mapping[str, str]) -> dict[str, str]:
-    """Return what may be written to disk of the environment that the runner has prepared."""
-    runners_own = {name: value for name, value in prepared.items() if name not in os.environ}
-    changed = {
-        name: value
-        for name, value in prepared.items()
-        if name in os.environ and os.environ[name] != value
-    }
-    public = {name: os.environ[name] for name in _PUBLIC if name in os.environ}
+    """Return the environment of ansible-playbook: the user's, the runner's and our own."""
     # In a venv of its own (pipx) the programs of ansible-core are beside python, not on PATH.
     beside = str(Path(sys.executable).parent)
     return {
-        **public,
-        **runners_own,
-        **changed,
+        **prepared,
         "PATH": beside + os.pathsep + os.environ.get("PATH", os.defpath),
         "ANSIBLE_COLLECTIONS_PATH": collection.search_path(),
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
         "ANSIBLE_PIPELINING": "true",
         "ANSIBLE_FORCE_COLOR": "false",
         "MAX_EVENT_RES": str(_MAX_EVENT_RES),
-        "PYTHONPATH": os.pathsep.join(
-            part for part in (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")) if part
-        ),
-        child.PARENT: str(os.getpid()),
     }
 
 

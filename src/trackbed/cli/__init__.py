@@ -11,13 +11,20 @@ import contextlib
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from trackbed import collection
 from trackbed.cli import parser as arguments
 from trackbed.output import Output
 
-_USAGE = 2  # the contract's code; its constant lies in the collection, which is not active yet
+if TYPE_CHECKING:
+    from trackbed.runner import Player
+
+# The contract's codes; its constants lie in the collection, which is not active yet.
+_FAILED = 1
+_USAGE = 2
 _INTERRUPTED = 130
 
 
@@ -33,18 +40,20 @@ def entry() -> None:
     sys.exit(code)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run one verb and return its exit code (docs/cli.md)."""
-    # Before the arguments are understood, so that an error in them is a document too.
+def main(argv: Sequence[str], player: Player | None = None) -> int:
+    """Run one verb and return its exit code (docs/cli.md); `player` replaces the runner."""
+    # Before the arguments are understood, so that an error in them is a document too. What
+    # stands behind "--" is for another program.
+    own = list(argv)[: list(argv).index("--")] if "--" in argv else argv
     output = Output(
         sys.stdout,
         sys.stderr,
-        json="--json" in argv,
-        no_colour=bool({"--no-colour", "--no-color"} & set(argv)),
-        verbosity=sum(one in ("-v", "--verbose") for one in argv),
+        json="--json" in own,
+        no_colour=bool({"--no-colour", "--no-color"} & set(own)),
+        verbosity=sum(one in ("-v", "--verbose") for one in own),
     )
     try:
-        return _main(list(argv), output)
+        return _main(list(argv), output, player)
     except arguments.BadArgumentsError as error:
         return output.error(error.found, wanted=error.usage, remedy=error.remedy, code=_USAGE)
     except collection.CollectionError as error:
@@ -53,9 +62,18 @@ def main(argv: Sequence[str]) -> int:
         return output.error(
             "interrupted", remedy="run the same command again to go on", code=_INTERRUPTED
         )
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001  (a defect of ours is a document too)
+        output.say(traceback.format_exc())
+        return output.error(
+            f"unexpected {type(error).__name__}: {error}",
+            remedy="this is a defect of Trackbed: report it with the lines above",
+            code=_FAILED,
+        )
 
 
-def _main(argv: list[str], output: Output) -> int:
+def _main(argv: list[str], output: Output, player: Player | None) -> int:
     is_lab = argv[:1] == ["lab"]
     if is_lab:
         # The lab brings its own sub-commands, and its modules import from the collection.
@@ -70,7 +88,7 @@ def _main(argv: list[str], output: Output) -> int:
 
     with contextlib.suppress(ValueError):  # not the main thread (a test): leave its handler
         signal.signal(signal.SIGTERM, _terminated)
-    return dispatch.run(args, output)
+    return dispatch.run(args, output, player)
 
 
 def _terminated(_number: int, _frame: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 
 from trackbed.cli import values
@@ -10,6 +11,8 @@ from trackbed.cli.nodes import Vault
 from trackbed.config import Config
 
 CALLBACK = "trackbed.cluster.journal"
+# The verbs that change nodes, and so take --tags, --check, --diff and --allow.
+APPLY = ("site", "up")
 
 
 def vault(args: argparse.Namespace) -> Vault:
@@ -23,11 +26,16 @@ def pattern(args: argparse.Namespace) -> str:
     return given.get("trackbed_hosts", "all")
 
 
-def options(args: argparse.Namespace, *, facts: bool = False) -> list[str]:
+def inventory(sources: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the sources as `-i` takes them: a list of hosts is one that ends with a comma."""
+    return tuple(one + "," if "," in one and not one.endswith(",") else one for one in sources)
+
+
+def options(args: argparse.Namespace) -> list[str]:
     """Return the options that have no parameter of their own in the runner."""
     parts = [*vault(args).arguments(), *values.extra_arguments(args.extra_vars)]
-    if getattr(args, "allow", ()) and not facts:
-        parts += ["-e", '{"trackbed_allow": [' + ", ".join(f'"{one}"' for one in args.allow) + "]}"]
+    if getattr(args, "allow", ()):
+        parts += ["-e", json.dumps({"trackbed_allow": list(args.allow)})]
     if args.become_password_file:
         parts += ["--become-password-file", args.become_password_file]
     return parts
@@ -38,14 +46,14 @@ def line(
 ) -> list[str]:
     """Return the whole command as a list of arguments."""
     parts = ["ansible-playbook", f"trackbed.cluster.{verb}"]
-    for source in sources:
-        parts += ["-i", source if "," not in source or source.endswith(",") else source + ","]
+    parts += [part for source in inventory(sources) for part in ("-i", source)]
     parts += ["--forks", str(config.forks.value)]
     if config.limit.value:
         parts += ["--limit", config.limit.value]
-    if getattr(args, "tags", ()):
-        parts += ["--tags", ",".join(args.tags)]
-    parts += [f"--{name}" for name in ("check", "diff") if getattr(args, name, False)]
+    if verb in APPLY:
+        parts += ["--tags", ",".join(args.tags)] if args.tags else []
+        parts += ["--check"] if args.check else []
+        parts.append("--diff")  # always: what a setting was before belongs into the journal
     parts += options(args)
     if args.verbose > 1:
         parts.append("-" + "v" * (args.verbose - 1))

@@ -56,7 +56,7 @@ def sources(config: Config) -> tuple[str, ...]:
     Raises UsageError where there is none, or more than one lab.
     """
     if config.inventory.value:
-        return tuple(_absolute(one, config.inventory.source) for one in config.inventory.value)
+        return tuple(_source(one, config.inventory.source) for one in config.inventory.value)
     labs = _labs(config.lab_dir)
     if len(labs) == 1:
         return (str(labs[0]),)
@@ -78,7 +78,7 @@ def _labs(lab_dir: Setting[Path]) -> list[Path]:
     return sorted(lab_dir.value.glob("*/inventory"))
 
 
-def _absolute(source: str, given_by: str) -> str:
+def _source(source: str, given_by: str) -> str:
     if "," in source:  # Ansible's own notation for a list of hosts
         return source
     path = Path(source).expanduser()
@@ -201,7 +201,7 @@ def _own(variables: Mapping[str, Any]) -> dict[str, Any]:
 def _journal(config: Config, variables: dict[str, dict[str, Any]]) -> str | None:
     """Return the place of the journal: the option, else the variable, which all nodes share."""
     if config.journal.value:
-        return str(Path(config.journal.value).expanduser().resolve())
+        return absolute(config.journal.value)
     places = {str(one[JOURNAL_VARIABLE]) for one in variables.values() if one.get(JOURNAL_VARIABLE)}
     if len(places) > 1:
         raise UsageError(
@@ -210,6 +210,11 @@ def _journal(config: Config, variables: dict[str, dict[str, Any]]) -> str | None
             remedy="limit the command to one cluster, or give --journal",
         )
     return places.pop() if places else None
+
+
+def absolute(path: str) -> str:
+    """Return a path that holds in another working directory too."""
+    return str(Path(path).expanduser().resolve())
 
 
 def require_journal(nodes: Nodes) -> str:

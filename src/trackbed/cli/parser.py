@@ -27,7 +27,7 @@ VERBS = {
     "runs": "list, show or prune the runs of the journal",
     "status": "say how each node stands, from the journal",
     "config": "show every setting and where its value came from",
-    "lab": "simulated nodes in containers: up, down, status, shell, reboot",
+    "lab": "simulated nodes in containers: up, down, status, shell, reboot, fault",
 }
 
 

@@ -13,14 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trackbed.output import Output, is_terminal
+from trackbed.recorder import ENDS
 
-# Events of ansible-runner 2.4 that end a task on a node -> the word we count under.
-_ENDS = {
-    "runner_on_ok": "ok",
-    "runner_on_failed": "failed",
-    "runner_on_unreachable": "unreachable",
-    "runner_on_skipped": "skipped",
-}
 _TASK_STARTS = ("playbook_on_task_start", "playbook_on_handler_task_start")
 _WORDS = ("ok", "changed", "failed", "unreachable", "skipped")
 # Per task; the count tells the rest, and the journal has them all.
@@ -57,8 +51,8 @@ class Progress:
         data = event.get("event_data") or {}
         if kind in _TASK_STARTS:
             self._begin(str(data.get("task") or ""))
-        elif kind in _ENDS:
-            self._count(_ENDS[kind], data)
+        elif kind in ENDS:
+            self._count(ENDS[kind], data)
 
     def close(self) -> None:
         """Tell about the last task and leave the terminal clean."""

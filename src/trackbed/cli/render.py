@@ -55,8 +55,10 @@ def runs(document: Document, *, colour: bool) -> str:
 def run(document: Document, *, colour: bool, width: int) -> str:
     """Return one run."""
     one = document["run"]
-    names = ("id", "verb", "state", "exit_code", "says", "check", "started", "ended")
-    names += ("user", "controller", "command")
+    names = [
+        *("id", "verb", "state", "exit_code", "says", "check", "started", "ended"),
+        *("user", "controller", "command"),
+    ]
     head = "\n".join(f"{name.replace('_', ' '):<11} {_cell(one[name])}" for name in names)
     return head + "\n\n" + site(one, colour=colour, width=width)
 

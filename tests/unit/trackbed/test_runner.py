@@ -1,0 +1,204 @@
+"""The traps of running ansible-playbook below another program, each with the real thing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trackbed import child
+from trackbed.runner import Job, Runner
+
+INVENTORY = f"""
+all:
+  hosts:
+    gpu-001:
+      ansible_connection: local
+      ansible_python_interpreter: {sys.executable}
+"""
+HEAD = "- hosts: all\n  gather_facts: false\n  tasks:\n"
+SECRET = "hunter22-planted"
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Callable[..., Job]:
+    def make(tasks: str, **more: Any) -> Job:
+        (tmp_path / "inventory.yml").write_text(INVENTORY)
+        (tmp_path / "play.yml").write_text(HEAD + textwrap.indent(textwrap.dedent(tasks), "    "))
+        return Job(str(tmp_path / "play.yml"), (str(tmp_path / "inventory.yml"),), **more)
+
+    return make
+
+
+class Events:
+    """Keeps every event."""
+
+    def __init__(self) -> None:
+        self.all: list[Mapping[str, Any]] = []
+
+    def __call__(self, event: Mapping[str, Any]) -> bool:
+        self.all.append(event)
+        return False
+
+    def results(self) -> list[Any]:
+        return [e["event_data"]["res"] for e in self.all if e["event"] == "runner_on_ok"]
+
+
+def _leftovers(needle: str) -> list[str]:
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if needle in words and str(os.getpid()) != place.parent.name:
+            found.append(words)
+    return found
+
+
+def _wait_until_gone(needle: str) -> list[str]:
+    for _ in range(100):
+        if not _leftovers(needle):
+            break
+        time.sleep(0.1)
+    return _leftovers(needle)
+
+
+def test_variables_options_and_check_mode_arrive(job: Callable[..., Job]) -> None:
+    events = Events()
+    tasks = """
+    - ansible.builtin.debug:
+        msg: "{{ one }} {{ two }} {{ ansible_check_mode }}"
+    """
+    made = job(tasks, variables={"one": "1 a"}, options=("-e", "two=2"), check=True)
+    outcome = Runner().run(made, events)
+    assert (outcome.rc, outcome.status) == (0, "successful")
+    assert events.results()[0]["msg"] == "1 a 2 True"
+
+
+def test_a_playbook_that_does_not_start_says_why(job: Callable[..., Job]) -> None:
+    outcome = Runner().run(job("- no_such_module:\n"), Events())
+    assert outcome.rc != 0
+    assert "no_such_module" in outcome.output
+
+
+def test_a_result_of_a_megabyte_is_not_lost(job: Callable[..., Job]) -> None:
+    events = Events()
+    Runner().run(job("- ansible.builtin.debug:\n    msg: \"{{ 'x' * 1000000 }}\"\n"), events)
+    assert len(events.results()[0]["msg"]) == 1_000_000
+
+
+def test_a_result_above_the_limit_comes_as_nothing(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The recorder turns this into a reported problem (test_recorder.py).
+    monkeypatch.setattr("trackbed.runner._MAX_EVENT_RES", 1000)
+    events = Events()
+    outcome = Runner().run(job("- ansible.builtin.debug:\n    msg: \"{{ 'x' * 2000 }}\"\n"), events)
+    assert outcome.status == "successful"
+    assert events.results() == [{}]
+
+
+@pytest.mark.parametrize("error", [ValueError("defect"), OSError(28, "No space left on device")])
+def test_a_failing_handler_stops_the_playbook_and_is_raised(
+    job: Callable[..., Job], error: Exception, tmp_path: Path
+) -> None:
+    def handler(event: Mapping[str, Any]) -> bool:
+        if event["event"] == "runner_on_start":
+            raise error
+        return False
+
+    with pytest.raises(type(error), match=r"defect|No space"):
+        Runner().run(job("- ansible.builtin.command: sleep 600\n"), handler)
+    assert _wait_until_gone(str(tmp_path / "play.yml")) == []
+
+
+def test_a_run_that_must_stop_is_stopped(job: Callable[..., Job], tmp_path: Path) -> None:
+    events = Events()
+    outcome = Runner().run(
+        job("- ansible.builtin.command: sleep 600\n"),
+        events,
+        lambda: any(one["event"] == "runner_on_start" for one in events.all),
+    )
+    assert (outcome.status, outcome.interrupted) == ("canceled", False)
+    assert _wait_until_gone(str(tmp_path / "play.yml")) == []
+
+
+def test_a_secret_of_the_environment_reaches_no_file_but_the_playbook(tmp_path: Path) -> None:
+    """Run in a process of its own: its environment is read from /proc as the user's would be."""
+    (tmp_path / "inventory.yml").write_text(INVENTORY)
+    (tmp_path / "tmp").mkdir()
+    tasks = """
+    - ansible.builtin.debug:
+        msg: "length {{ lookup('ansible.builtin.env', 'BMC_PASSWORD') | length }}"
+    """
+    (tmp_path / "play.yml").write_text(HEAD + textwrap.indent(textwrap.dedent(tasks), "    "))
+    script = f"""
+    import pathlib
+    from trackbed import collection; collection.activate()
+    from trackbed.runner import Job, Runner
+    left, said = [], []
+    def look(event):
+        said.append(str(event.get("event_data", {{}}).get("res")))
+        for path in pathlib.Path({str(tmp_path / "tmp")!r}).rglob("*"):
+            if path.is_file() and {SECRET!r}.encode() in path.read_bytes():
+                left.append(str(path))
+        return False
+    outcome = Runner().run(Job({str(tmp_path / "play.yml")!r},
+                               ({str(tmp_path / "inventory.yml")!r},)), look)
+    print(outcome.rc, sorted(set(left)), any("length {len(SECRET)}" in one for one in said))
+    """
+    told = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        env={**os.environ, "BMC_PASSWORD": SECRET, "TMPDIR": str(tmp_path / "tmp")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told.stdout.strip() == "0 [] True", told.stderr
+    assert list((tmp_path / "tmp").iterdir()) == [], "the private directory is gone"
+
+
+@pytest.mark.parametrize(
+    ("number", "says"), [(signal.SIGTERM, "True"), (signal.SIGINT, "True"), (signal.SIGKILL, "")]
+)
+def test_no_orphan_whatever_ends_the_command(tmp_path: Path, number: int, says: str) -> None:
+    (tmp_path / "inventory.yml").write_text(INVENTORY)
+    (tmp_path / "play.yml").write_text(HEAD + "    - ansible.builtin.command: sleep 600\n")
+    script = f"""
+    from trackbed import collection; collection.activate()
+    from trackbed.runner import Job, Runner
+    def tell(event):
+        print(event["event"], flush=True)
+        return False
+    outcome = Runner().run(Job({str(tmp_path / "play.yml")!r},
+                               ({str(tmp_path / "inventory.yml")!r},)), tell)
+    print("interrupted", outcome.interrupted)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+    ) as command:
+        assert command.stdout is not None
+        for line in command.stdout:
+            if line.strip() == "runner_on_start":
+                break
+        command.send_signal(number)
+        rest = command.stdout.read()
+    assert ("interrupted True" in rest) == bool(says)
+    assert _wait_until_gone(str(tmp_path / "play.yml")) == []
+
+
+def test_an_environment_survives_the_pipe() -> None:
+    packed = child.pack_environment({"A": "1", "TOKEN": "t=x\n", "EMPTY": ""})
+    head, _, body = packed.partition(b"\n")
+    assert int(head) == len(body)
+    assert child.unpack_environment(body) == {b"A": b"1", b"TOKEN": b"t=x\n", b"EMPTY": b""}
