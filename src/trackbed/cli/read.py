@@ -139,7 +139,7 @@ def _kinds_table(output: Output) -> int:
     rows = [
         [one.name, one.title, one.versions, "" if one.proven else "unproven"] for one in known
     ]
-    output.text("\n".join(columns([["KIND", "WHAT", "VERSIONS SEEN", ""], *rows])))
+    output.text("\n".join(columns(["KIND", "WHAT", "VERSIONS SEEN", ""], rows)))
     kinds = [
         {
             "kind": one.name,

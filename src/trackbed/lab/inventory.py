@@ -45,6 +45,8 @@ def documents(record: LabRecord, paths: LabPaths, control: Path) -> dict[str, di
             "ansible_python_interpreter": "/usr/bin/python3",
             "ansible_become": True,
             "ansible_become_method": "ansible.builtin.sudo",
+            # A container may not be allowed to raise limits; a real node's root is.
+            "kernel_tuning_limits_ungrantable": "lower",
         },
     }
     for name, address in record.addresses.items():
