@@ -37,10 +37,14 @@ def render_steps(
     changes: Sequence[Row],
     *,
     check: bool = False,
+    itemised: bool = True,
     colour: bool,
     width: int,
 ) -> str:
-    """Return the whole report as text. `check`: nothing was changed, it only would be."""
+    """Return the whole report as text.
+
+    `check`: nothing was changed, it only would be. `itemised`: list each setting, not only count.
+    """
     if not rows:
         return "No node was touched.\n"
     wide = max(width, MIN_WIDTH)
@@ -48,7 +52,7 @@ def render_steps(
     parts = [
         wrap(_sentence(rows, failures, changes, check), wide),
         _table(rows, tint),
-        _changes(changes, check, wide),
+        _changes(changes, check, wide) if itemised else [],
         *_failures(failures, tint, wide),
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"

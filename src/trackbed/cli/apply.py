@@ -44,6 +44,7 @@ def _apply(context: Context) -> dict[str, Any]:
     """Run the playbook `site`, print what it came to, and return its document."""
     played = play.play(context, "site", "site")
     document = played.document(check=bool(context.args.check), changes=played.changes)
-    shown = document if context.args.diff or context.args.check else {**document, "changes": []}
-    context.output.text(render.site(shown, colour=context.output.colour, width=context.width))
+    itemised = bool(context.args.diff or context.args.check)
+    colour, width = context.output.colour, context.width
+    context.output.text(render.site(document, itemised=itemised, colour=colour, width=width))
     return document

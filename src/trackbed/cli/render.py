@@ -18,13 +18,14 @@ _NODES_WIDTH = 36
 _PROBLEM_WIDTH = 100
 
 
-def site(document: Document, *, colour: bool, width: int) -> str:
-    """Return what a run that changes nodes came to."""
+def site(document: Document, *, itemised: bool = True, colour: bool, width: int) -> str:
+    """Return what a run that changes nodes came to; `itemised`: each setting by itself."""
     return render_steps(
         document["nodes"],
         document["failures"],
         document["changes"],
         check=bool(document.get("check")),
+        itemised=itemised,
         colour=colour,
         width=width,
     )
