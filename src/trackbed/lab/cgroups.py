@@ -25,6 +25,7 @@ _ENTER = (
     "umount -R /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && echo ready && "
     f"exec -a {_KEEPER} sleep infinity"
 )
+_STAY = f"echo ready && exec -a {_KEEPER} sleep infinity"
 
 
 def layout(mounts: str) -> str:
@@ -40,6 +41,8 @@ class Keeper:
 
     pid: int
     started: int
+    namespace: str = ""
+    """What /proc/PID/ns/mnt says; other processes in the namespace say the same."""
 
     @property
     def alive(self) -> bool:
@@ -80,10 +83,35 @@ def start_time(pid: int) -> int | None:
     return None if fields[0] == "Z" else int(fields[19])
 
 
+def namespace_of(pid: int | str) -> str:
+    """Return the mount namespace of a process; empty where it is not there."""
+    try:
+        return str(Path(f"/proc/{pid}/ns/mnt").readlink())
+    except OSError:
+        return ""
+
+
 def start_keeper() -> Keeper:
     """Start the keeper, detached from this command. Raises TrackbedError where that is refused."""
+    return _launch(["unshare", "--mount", "bash", "-c", _ENTER])
+
+
+def revive(namespace: str) -> Keeper | None:
+    """Start another keeper in a namespace whose keeper was killed.
+
+    The monitors of running containers hold it too; None where no process does.
+    """
+    if not namespace:
+        return None
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and namespace_of(entry.name) == namespace:
+            return _launch(["nsenter", "--target", entry.name, "--mount", "bash", "-c", _STAY])
+    return None
+
+
+def _launch(argv: list[str]) -> Keeper:
     process = subprocess.Popen(
-        ["unshare", "--mount", "bash", "-c", _ENTER],
+        argv,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -105,7 +133,7 @@ def start_keeper() -> Keeper:
             "container",
         )
     process.stderr.close()
-    return Keeper(process.pid, started)
+    return Keeper(process.pid, started, namespace_of(process.pid))
 
 
 def stop_keeper(keeper: Keeper) -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -89,20 +90,27 @@ class Host:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
         if cgroups.layout(mounts) == cgroups.UNIFIED:
             return Engine(kind, limits.read(cgroups.host_controllers()), runner=self.runner)
-        keeper = self._keeper()
-        if keeper is None and not start:
-            return None
+        keeper = self._keeper() or self._another_keeper(start=start)
         if keeper is None:
-            keeper = cgroups.start_keeper()
-            self._save({**self._load(), "keeper": {"pid": keeper.pid, "started": keeper.started}})
+            return None
         return Engine(
             kind, limits.read(keeper.controllers), prefix=keeper.prefix, runner=self.runner
         )
 
     def _keeper(self) -> Keeper | None:
         raw = self._load().get("keeper")
-        keeper = Keeper(int(raw["pid"]), int(raw["started"])) if raw else None
+        keeper = Keeper(**raw) if raw else None
         return keeper if keeper is not None and keeper.alive else None
+
+    def _another_keeper(self, *, start: bool) -> Keeper | None:
+        """Take up the namespace of a keeper that was killed; `start` makes one where none is."""
+        known = self._load().get("keeper") or {}
+        keeper = cgroups.revive(known.get("namespace", ""))
+        if keeper is None and start:
+            keeper = cgroups.start_keeper()
+        if keeper is not None:
+            self._save({**self._load(), "keeper": asdict(keeper)})
+        return keeper
 
     def remember(self) -> None:
         """Record how the host is before its first lab; later calls change nothing."""

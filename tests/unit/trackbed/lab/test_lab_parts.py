@@ -250,6 +250,29 @@ def test_a_keeper_that_lives_is_ended():
     assert not keeper.alive
 
 
+def test_a_namespace_is_taken_up_by_another_keeper(monkeypatch):
+    here = cgroups.namespace_of("self")
+    assert cgroups.namespace_of(2**22 + 1) == ""
+    assert cgroups.revive("") is None
+    assert cgroups.revive("mnt:[1]") is None
+    real = subprocess.Popen
+    entered: list[str] = []
+
+    def without_nsenter(argv, **options):
+        entered.extend(argv[:4])
+        return real(argv[4:], **options)
+
+    monkeypatch.setattr(subprocess, "Popen", without_nsenter)
+    keeper = cgroups.revive(here)
+    assert keeper is not None
+    assert (entered[0], entered[3]) == ("nsenter", "--mount")
+    assert cgroups.namespace_of(entered[2]) == here
+    assert keeper.alive
+    assert keeper.namespace == here
+    cgroups.stop_keeper(keeper)
+    assert not keeper.alive
+
+
 def test_a_refused_namespace_is_explained(monkeypatch):
     monkeypatch.setattr(cgroups, "_ENTER", "echo 'umount: no permission' >&2; exit 1")
     real = subprocess.Popen
