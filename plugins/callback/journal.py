@@ -41,6 +41,7 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import (
     EXIT_FAILED,
     EXIT_LEVEL,
     EXIT_PARTIAL,
+    Finding,
 )
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal import Journal
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_rows import (
@@ -152,6 +153,10 @@ class CallbackModule(CallbackBase):
                 },
             )
             self._journal.write(self._run, records)
+            found = result.result.get("trackbed_findings")
+            if found:
+                # The judge cannot store them: it runs in a process of its own, and we write.
+                self._journal.add_findings(self._run, [Finding.from_dict(one) for one in found])
         except JournalError as error:
             self._fail(str(error))
 

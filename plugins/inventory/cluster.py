@@ -73,6 +73,7 @@ options:
 """
 
 EXAMPLES = r"""
+---
 # h100.trackbed.yml
 plugin: trackbed.cluster.cluster
 cluster: atlas
@@ -87,6 +88,7 @@ nodes:
       - gpu-spare-[1:2]
     sku: h200-sxm
 
+---
 # The address of each node, and a group for each rack of eight, by templates
 plugin: trackbed.cluster.cluster
 cluster: borealis

@@ -13,15 +13,16 @@ version_added: 0.1.0
 author:
   - The Trackbed developers (@trackbed)
 description:
-  - Takes the evidence that this run of C(ansible-playbook) has recorded in the journal, and returns findings, each with one
-    of five verdicts, C(pass), C(warn), C(fail), C(unknown) or C(skip).
+  - Takes the evidence that this run of C(ansible-playbook) has recorded in the journal, and returns
+    findings, each with one of five verdicts, C(pass), C(warn), C(fail), C(unknown) or C(skip).
   - Works on the controller and touches no node. Use it once per play, with C(run_once=true).
   - Needs the callback plugin C(trackbed.cluster.journal), which records the evidence.
   - A node that was not read is judged C(unknown), and unknown is not pass.
 options:
   nodes:
     description:
-      - The nodes to judge, usually C(ansible_play_hosts_all), so that those that were not reached are judged too.
+      - The nodes to judge, usually C(ansible_play_hosts_all), so that those that were not reached
+        are judged too.
     type: list
     elements: str
     required: true
@@ -37,7 +38,8 @@ options:
     type: str
   policy:
     description:
-      - What the site says about checks, a mapping from the name of a check to C(enabled) and C(severity).
+      - What the site says about checks, a mapping from the name of a check to C(enabled) and
+        C(severity).
     type: dict
     default: {}
   fail:

@@ -136,9 +136,7 @@ def _kind(name: str) -> _kinds.Kind:
 
 def _kinds_table(output: Output) -> int:
     known = _kinds.kinds().values()
-    rows = [
-        [one.name, one.title, one.versions, "" if one.proven else "unproven"] for one in known
-    ]
+    rows = [[one.name, one.title, one.versions, "" if one.proven else "unproven"] for one in known]
     output.text("\n".join(columns(["KIND", "WHAT", "VERSIONS SEEN", ""], rows)))
     kinds = [
         {

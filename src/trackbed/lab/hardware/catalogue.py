@@ -21,11 +21,37 @@ from trackbed.lab.hardware.model import PORT_TYPES, Bar, Part
 _HERE = Path(__file__).resolve().parent
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _PART_KEYS = frozenset(
-    "kind id class revision subsystem link max_payload payload read_request bars capabilities "
-    "extended driver vpd".split()
+    [
+        "kind",
+        "id",
+        "class",
+        "revision",
+        "subsystem",
+        "link",
+        "max_payload",
+        "payload",
+        "read_request",
+        "bars",
+        "capabilities",
+        "extended",
+        "driver",
+        "vpd",
+    ]
 )
 _SEAT_KEYS = frozenset(
-    "part block with at device function numa name slot runs_at ports".split()
+    [
+        "part",
+        "block",
+        "with",
+        "at",
+        "device",
+        "function",
+        "numa",
+        "name",
+        "slot",
+        "runs_at",
+        "ports",
+    ]
 )
 _SKU_KEYS = frozenset({"schema", "title", "numa_cpus", "blocks", "tree"})
 

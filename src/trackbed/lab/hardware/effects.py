@@ -67,7 +67,8 @@ def _link_at_most(gen: int | None, width: int | None) -> Callable[[Plan, str], P
         device = _the(plan, target)
         if gen is not None and device.part.max_gen is not None and device.part.max_gen <= gen:
             raise UsageError(
-                f"{target} of {plan.node} ({plan.sku}) has a Gen{device.part.max_gen} link by design",
+                f"{target} of {plan.node} ({plan.sku}) has a Gen{device.part.max_gen} link "
+                "by design",
                 wanted=f"a device whose link can do more than Gen{gen}",
                 remedy="plant pcie_x8 there, or use another SKU",
             )

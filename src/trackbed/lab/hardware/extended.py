@@ -1,6 +1,6 @@
 """The extended capabilities (bytes 256 to 4095 of config space), as bytes. Pure.
 
-Layouts: PCI Express Base Specification 6.0 §7.7–§7.9; ids as in Linux' pci_regs.h. What lspci
+Layouts: PCI Express Base Specification 6.0 §7.7-§7.9; ids as in Linux' pci_regs.h. What lspci
 of Debian 12 does not decode (lane margining, the 32 GT/s layer) is there with its true id and
 length and empty registers.
 """
@@ -37,7 +37,7 @@ def _serial(device: Device, _options: Mapping[str, int]) -> bytes:
     return struct.pack("<Q", device.serial)
 
 
-def _sriov(device: Device, options: Mapping[str, int]) -> bytes:
+def _sriov(_device: Device, options: Mapping[str, int]) -> bytes:
     functions, vf_id = options["functions"], options["vf_device"]
     body = struct.pack("<IHH", 0, 0x0010, 0)  # ARI hierarchy
     body += struct.pack("<HHHBB", functions, functions, 0, 0, 0)

@@ -79,7 +79,7 @@ def _shared_slots(seats: Iterable[Seat]) -> set[tuple[int | None, int]]:
     return {key for key, count in counts.items() if count > 1}
 
 
-def _walk(  # noqa: PLR0913, PLR0917 - one place in a tree is that many facts
+def _walk(
     seat: Seat,
     bus: int,
     parent: str | None,
@@ -110,6 +110,7 @@ def _walk(  # noqa: PLR0913, PLR0917 - one place in a tree is that many facts
         )
     ]
     occupied = bool(seat.ports)
+    gen, width = _link_of_port(seat, device)
     yield replace(
         device,
         multifunction=multifunction,
@@ -117,20 +118,18 @@ def _walk(  # noqa: PLR0913, PLR0917 - one place in a tree is that many facts
         subordinate=counter.bus,
         link_up=occupied,
         presence=occupied,
-        **_link_of_port(seat, device),
+        current_gen=gen,
+        current_width=width,
     )
     yield from behind
 
 
-def _link_of_port(seat: Seat, device: Device) -> dict[str, int | None]:
-    """A downstream port runs at what the device behind it runs at."""
+def _link_of_port(seat: Seat, device: Device) -> tuple[int | None, int | None]:
+    """Return generation and width: a downstream port runs at what the device behind it runs at."""
     if seat.part.kind not in ("root_port", "switch_down") or not seat.ports:
-        return {}
+        return device.current_gen, device.current_width
     gen, width = _runs(seat.ports[0])
-    return {
-        "current_gen": min(gen or 1, device.current_gen or 1),
-        "current_width": min(width or 1, device.current_width or 1),
-    }
+    return min(gen or 1, device.current_gen or 1), min(width or 1, device.current_width or 1)
 
 
 def _runs(seat: Seat) -> tuple[int | None, int | None]:
