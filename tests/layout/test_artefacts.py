@@ -8,10 +8,12 @@ import json
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from support.checkout import ROOT, clean_environment, copy, galaxy, tracked
 
@@ -156,3 +158,12 @@ def test_one_version_everywhere(archive: Path, wheel: Path) -> None:
         assert email.message_from_bytes(opened.read(metadata))["Version"] == version
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"## {version} " in changelog
+
+
+def test_execution_environment_asks_for_what_the_package_asks_for() -> None:
+    description = yaml.safe_load((ROOT / "meta/execution-environment.yml").read_text())
+    files = [ROOT / name for name in description["dependencies"].values()]
+    assert all(file.is_file() for file in files)
+    lines = (ROOT / description["dependencies"]["python"]).read_text(encoding="utf-8").splitlines()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {line for line in lines if not line.startswith("#")} <= set(project["dependencies"])
