@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -54,9 +53,11 @@ def search_path() -> str:
 def activate() -> None:
     """Make this process import our own collection; refuse to go on with another copy."""
     os.environ["ANSIBLE_COLLECTIONS_PATH"] = search_path()
-    from ansible.plugins.loader import init_plugin_loader  # noqa: PLC0415  (reads the environment)
+    # Not at the top: Ansible reads the environment when it is imported.
+    from ansible.plugins.loader import init_plugin_loader  # noqa: PLC0415
+    from ansible.utils.collection_loader import AnsibleCollectionConfig  # noqa: PLC0415
 
-    if "ansible_collections" not in sys.modules:
+    if AnsibleCollectionConfig.collection_finder is None:
         init_plugin_loader()
     import ansible_collections.trackbed.cluster.plugins as loaded  # noqa: PLC0415
 

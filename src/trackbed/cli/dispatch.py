@@ -39,6 +39,10 @@ def run(args: argparse.Namespace, output: Output, player: Player | None = None) 
             from trackbed.lab import cli as lab  # noqa: PLC0415  (only this verb needs the lab)
 
             return lab.run(args, output.say, output.emit, output.text)
+        if args.verb == "read":
+            from trackbed.cli import read  # noqa: PLC0415  (brings in every reader)
+
+            return read.read(args, output)
         return VERBS[args.verb](Context(args, config.load(args), output, player))
     except TrackbedError as error:
         return output.error(error.found, wanted=error.wanted, remedy=error.remedy, code=error.code)

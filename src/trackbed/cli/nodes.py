@@ -15,6 +15,7 @@ from typing import Any
 from ansible.errors import AnsibleError
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
+from ansible.parsing.vault import VaultSecretsContext
 from ansible.utils.display import Display
 from ansible.vars.manager import VariableManager
 
@@ -185,11 +186,18 @@ def _loader(vault: Vault) -> Any:
     if vault.ids or vault.password_files:
         from ansible.cli import CLI  # noqa: PLC0415  (slow to import, and only this needs it)
 
-        loader.set_vault_secrets(
-            CLI.setup_vault_secrets(
-                loader, list(vault.ids), list(vault.password_files), auto_prompt=False
-            )
+        # For values that are encrypted singly; a process may set it up only once.
+        context = VaultSecretsContext.current(optional=True)
+        secrets = CLI.setup_vault_secrets(
+            loader,
+            list(vault.ids),
+            list(vault.password_files),
+            auto_prompt=False,
+            initialize_context=context is None,
         )
+        if context is not None:
+            context.secrets = secrets
+        loader.set_vault_secrets(secrets)
     return loader
 
 

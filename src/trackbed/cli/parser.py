@@ -26,6 +26,7 @@ VERBS = {
     "report": "show a validation again, from the journal",
     "runs": "list, show or prune the runs of the journal",
     "status": "say how each node stands, from the journal",
+    "read": "understand files that somebody sent: outputs of tools, logs, bug reports, archives",
     "config": "show every setting and where its value came from",
     "lab": "simulated nodes in containers: up, down, status, shell, reboot, fault",
 }
@@ -69,6 +70,7 @@ def build(*, with_lab: bool = False) -> argparse.ArgumentParser:
     for verb in ("validate", "facts"):
         _add_observe(verbs, verb)
     _add_memory(verbs)
+    _add_read(verbs)
     _verb(verbs, "config", [_output_options(), _inventory_options()])
     if with_lab:
         from trackbed.lab import cli as lab  # noqa: PLC0415  (needs the active collection)
@@ -138,6 +140,19 @@ def _add_memory(verbs: Any) -> None:
     prunes.add_argument(
         "--keep", type=values.positive, required=True, metavar="N", help="how many runs to keep"
     )
+
+
+def _add_read(verbs: Any) -> None:
+    """Add `read`, which needs neither nodes nor a journal."""
+    parser = _verb(verbs, "read", [_output_options()])
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="file (also gz, xz, bz2), directory or tarball"
+    )
+    parser.add_argument("--kind", metavar="KIND", help="do not guess: it is of this kind")
+    parser.add_argument("--node", metavar="NAME", help="the node that the files are of")
+    parser.add_argument("--sku", metavar="SKU", help="what that node is, so that it can be judged")
+    parser.add_argument("--kinds", action="store_true", help="list what can be read")
+    parser.add_argument("--schema", metavar="KIND", help="print the JSON schema of a kind")
 
 
 def _parent() -> argparse.ArgumentParser:

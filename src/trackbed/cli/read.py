@@ -34,7 +34,7 @@ from trackbed.table import columns
 
 # The files of one call are taken to be of one node, unless --node says its name.
 _NODE = "node"
-# A log of 100 MB is worth a reading, but not a copy of itself in the evidence.
+# Where the width of the terminal is not known (a pipe, a file).
 _WIDTH = 100
 
 
@@ -106,8 +106,8 @@ def _topology(node: str, sku: str | None) -> Topology:
     book = _book.load()
     if sku is not None and sku not in book.skus:
         raise UsageError(
-            f"unknown SKU {sku!r}" + _names.meant(sku, book.skus),
-            wanted="one of " + ", ".join(sorted(book.skus)),
+            f"unknown SKU {sku!r}",
+            wanted=_names.meant(sku, book.skus),
             remedy="correct --sku, or leave it out",
         )
     return Topology.from_hostvars({node: {"trackbed_sku": sku} if sku else {}}, [node])
@@ -127,8 +127,8 @@ def _kind(name: str) -> _kinds.Kind:
     known = _kinds.kinds()
     if name not in known:
         raise UsageError(
-            f"unknown kind {name!r}" + _names.meant(name, known),
-            wanted="a kind of `trackbed read --kinds`",
+            f"unknown kind {name!r}",
+            wanted=_names.meant(name, known),
             remedy="correct it, or leave --kind out: the content usually tells",
         )
     return known[name]
