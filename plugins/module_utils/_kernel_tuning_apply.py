@@ -64,7 +64,11 @@ def apply(node: NodeLike, settings: Settings, check: bool) -> tuple[Plan, list[s
 
 def _verify(node: NodeLike, settings: Settings, applied: list[str]) -> None:
     """Plan again: what is still to be changed did not take effect."""
-    after = make_plan(settings, node.snapshot(settings))
+    try:
+        after = make_plan(settings, node.snapshot(settings))
+    except StepError as error:
+        says = f"Every step was taken, but the node could not be read again: {error}"
+        raise ApplyError(says, applied, [str(error)]) from error
     left = [f"{one.item} is {one.before}, not {one.after}" for one in after.changes]
     left += after.problems
     if left:

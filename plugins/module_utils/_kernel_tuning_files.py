@@ -5,7 +5,7 @@
 
 Private to trackbed.cluster.
 
-Text in, text or lines out; one function writes. Formats: sysctl.d(5), limits.conf(5),
+Pure: text in, text or lines out. Formats: sysctl.d(5), limits.conf(5),
 systemd-system.conf(5), modules-load.d(5), modprobe.d(5). No file holds a time
 stamp, and all are sorted, so that equal wishes give equal bytes.
 """
@@ -13,14 +13,10 @@ stamp, and all are sorted, so that equal wishes give equal bytes.
 from __future__ import annotations
 
 import dataclasses
-import os
 import posixpath
-import tempfile
 import typing as t
-from pathlib import Path
 
 from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_model import (
-    FILE_MODE,
     LIMIT_ITEMS,
     Limit,
     shown,
@@ -252,17 +248,3 @@ def last_lines(
         for line in parse(text):
             last[line.key] = (path, line)
     return last
-
-
-def write_atomically(module: t.Any, place: str, text: str) -> None:
-    """Write a file in one step, readable by all, with the right SELinux context.
-
-    `module` is the AnsibleModule. Raises OSError.
-    """
-    folder = os.path.dirname(place)  # noqa: PTH120  (a path of the node)
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=module.tmpdir)
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        stream.write(text)
-    module.atomic_move(draft, place)
-    module.set_mode_if_different(place, FILE_MODE, False)

@@ -19,6 +19,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_fi
     render_service_limits,
 )
 from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_model import (
+    LIMIT_ITEMS,
     LIMITS_FILE,
     RELOAD,
     SYSTEM_FILE,
@@ -130,3 +131,40 @@ def plan_service_limits(plan: Plan, settings: Settings, snapshot: Snapshot) -> d
                 "or set the same value here"
             )
     return {SYSTEM_FILE: text}
+
+
+_CAP_SYS_RESOURCE = 24  # linux/capability.h
+# The names in /proc/PID/limits (fs/proc/base.c).
+_PROC_LIMITS = {
+    "Max address space": "as",
+    "Max core file size": "core",
+    "Max data size": "data",
+    "Max file size": "fsize",
+    "Max locked memory": "memlock",
+    "Max msgqueue size": "msgqueue",
+    "Max open files": "nofile",
+    "Max pending signals": "sigpending",
+    "Max processes": "nproc",
+    "Max stack size": "stack",
+}
+
+
+def login_ceilings(status: str, uid_map: str, limits: str) -> dict[str, int]:
+    """Return the hard limits that no login can exceed, in the units of limits.conf(5).
+
+    From the files of these names in /proc/1. With CAP_SYS_RESOURCE there are none
+    (nofile's fs.nr_open aside). In a user namespace the capability counts for
+    nothing: the kernel asks for it in the first one (kernel/sys.c, do_prlimit).
+    """
+    bounding = [line.split()[1] for line in status.splitlines() if line.startswith("CapBnd:")]
+    first_namespace = uid_map.split() in ([], ["0", "0", "4294967295"])
+    if bounding and int(bounding[0], 16) >> _CAP_SYS_RESOURCE & 1 and first_namespace:
+        return {}
+    found = {}
+    for line in limits.splitlines():
+        for label, item in _PROC_LIMITS.items():
+            if line.startswith(label + " "):
+                hard = line[len(label) :].split()[1]
+                if hard != "unlimited":
+                    found[item] = int(hard) // LIMIT_ITEMS[item]
+    return found

@@ -147,10 +147,14 @@ class Snapshot:
     """
     sysctl: dict[str, str] = dataclasses.field(default_factory=dict)
     """Path -> live value; a key that this kernel does not have is not in it."""
+    misnamed: set[str] = dataclasses.field(default_factory=set)
+    """Keys that do not exist although their directory does: no module will bring them."""
     unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
     """Path -> why the live value could not be read."""
     loaded: frozenset[str] = frozenset()
     """Wanted modules that are loaded or built in, with underscores."""
+    unavailable: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Wanted module -> what modprobe said when it could not find it."""
     service_limits: dict[str, Limit] = dataclasses.field(default_factory=dict)
     units: dict[str, Unit] = dataclasses.field(default_factory=dict)
     transparent_hugepage: str | None = None

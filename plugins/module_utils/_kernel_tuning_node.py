@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 import typing as t
 from pathlib import Path
 
@@ -24,8 +25,11 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_fi
     read_order,
     systemd_limit,
 )
+from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_limits import (
+    login_ceilings,
+)
 from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_model import (
-    LIMIT_ITEMS,
+    FILE_MODE,
     LIMITS_FILE,
     LOAD_MODULE,
     MODULES_FILE,
@@ -45,6 +49,10 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_mo
     Step,
     Unit,
     sysctl_name,
+)
+from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_units import (
+    UNIT_PROPERTIES,
+    unit_from,
 )
 
 # A module of a GPU or NIC may probe its hardware for a minute; a unit may wait for a slow stop.
@@ -72,16 +80,6 @@ MODPROBE_FOLDERS = (
     "/usr/lib/modprobe.d",
     "/lib/modprobe.d",
 )
-
-_UNIT_PROPERTIES = "LoadState,ActiveState,UnitFileState,Type,RemainAfterExit,NeedDaemonReload"
-_CAP_SYS_RESOURCE = 24  # linux/capability.h
-# The names of /proc/PID/limits, fs/proc/base.c.
-_PROC_LIMITS = {
-    "Max address space": "as", "Max core file size": "core", "Max data size": "data",
-    "Max file size": "fsize", "Max locked memory": "memlock", "Max msgqueue size": "msgqueue",
-    "Max open files": "nofile", "Max pending signals": "sigpending", "Max processes": "nproc",
-    "Max stack size": "stack",
-}  # fmt: skip
 
 
 class StepError(Exception):
@@ -120,8 +118,14 @@ class Node:
         if settings.modules is not None:
             names = [*settings.modules, *parse_modules(found.text_of(MODULES_FILE))]
             found.loaded = self._loaded({module_name(one) for one in names})
+            found.unavailable = self._unavailable(settings.modules, found.loaded)
         if settings.limits is not None:
-            found.ceilings = self._ceilings()
+            # Process 1: all logins descend from it.
+            found.ceilings = login_ceilings(
+                self._read("/proc/1/status"),
+                self._read("/proc/1/uid_map"),
+                self._read("/proc/1/limits"),
+            )
             nr_open = self._read("/proc/sys/fs/nr_open").strip()
             found.nr_open = int(nr_open) if nr_open.isdigit() else None
         if settings.service_limits is not None:
@@ -216,7 +220,8 @@ class Node:
                     place.read_text(encoding="utf-8", errors="replace").split()
                 )
             except (FileNotFoundError, NotADirectoryError):
-                continue
+                if place.parent.is_dir():
+                    found.misnamed.add(path)
             except OSError as error:
                 found.unreadable[path] = error.strerror or str(error)
 
@@ -230,25 +235,15 @@ class Node:
         folder = Path(self._paths.at("/sys/module"))
         return frozenset(one for one in names if one in built_in or (folder / one).is_dir())
 
-    def _ceilings(self) -> dict[str, int]:
-        """Return the hard limits that no login on this node can exceed.
-
-        With CAP_SYS_RESOURCE there are none (nofile's fs.nr_open aside). Process 1
-        is asked, since all logins descend from it. In a user namespace the
-        capability counts for nothing: the kernel asks for it in the first one.
-        """
-        status, owner = self._read("/proc/1/status"), self._read("/proc/1/uid_map").split()
-        bounding = [line.split()[1] for line in status.splitlines() if line.startswith("CapBnd:")]
-        first_namespace = owner in ([], ["0", "0", "4294967295"])
-        if bounding and int(bounding[0], 16) >> _CAP_SYS_RESOURCE & 1 and first_namespace:
-            return {}
+    def _unavailable(self, names: tuple[str, ...], loaded: frozenset[str]) -> dict[str, str]:
+        """Return the modules that modprobe cannot find, with its own words."""
         found = {}
-        for line in self._read("/proc/1/limits").splitlines():
-            for label, item in _PROC_LIMITS.items():
-                if line.startswith(label + " "):
-                    hard = line[len(label) :].split()[1]
-                    if hard != "unlimited":
-                        found[item] = int(hard) // LIMIT_ITEMS[item]
+        for name in names:
+            if module_name(name) not in loaded:
+                try:
+                    self._command(["modprobe", "--dry-run", "--", name], SHOW_S)
+                except StepError as error:
+                    found[name] = str(error)
         return found
 
     def _service_limits(self, items: list[str]) -> dict[str, Limit]:
@@ -273,7 +268,7 @@ class Node:
         if not names:
             return {}
         said = self._command(
-            ["systemctl", "show", "--no-pager", f"--property={_UNIT_PROPERTIES}", "--", *names],
+            ["systemctl", "show", "--no-pager", f"--property={UNIT_PROPERTIES}", "--", *names],
             SHOW_S,
         )  # fmt: skip
         # One block for each name, in order; an alias would give its other name as Id.
@@ -281,20 +276,22 @@ class Node:
         if len(blocks) != len(names):
             raise StepError("systemctl spoke of {} units where {} were asked for: {}".format(
                 len(blocks), len(names), " ".join(names)))  # fmt: skip
-        return {name: _unit(block) for name, block in zip(names, blocks)}
+        return {name: unit_from(block) for name, block in zip(names, blocks)}
 
     def _thp(self) -> str | None:
         text = self._read(THP_KNOB)
         return text.partition("[")[2].partition("]")[0] or None
 
 
-def _unit(block: str) -> Unit:
-    values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-    return Unit(
-        load=values.get("LoadState", ""),
-        active=values.get("ActiveState", ""),
-        file=values.get("UnitFileState", ""),
-        kind=values.get("Type", ""),
-        remains=values.get("RemainAfterExit") == "yes",
-        needs_reload=values.get("NeedDaemonReload") == "yes",
-    )
+def write_atomically(module: t.Any, place: str, text: str) -> None:
+    """Write a file whole or not at all, readable by all, with its SELinux context.
+
+    `module` is the AnsibleModule. Raises OSError.
+    """
+    Path(place).parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=module.tmpdir)
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        stream.write(text)
+    module.atomic_move(draft, place)
+    # atomic_move keeps the mode of what it replaces.
+    module.set_mode_if_different(place, FILE_MODE, False)

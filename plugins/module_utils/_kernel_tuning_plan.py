@@ -98,8 +98,9 @@ def _sysctl_possible(plan: Plan, path: str, settings: Settings, snapshot: Snapsh
     if path in settings.ignore_missing:
         plan.skipped.append(name)
         return False
-    # A module of this very run may bring the key; if it does not, the step fails by name.
-    if any(step.kind == LOAD_MODULE for step in plan.steps):
+    # A module of this very run may bring a directory of keys (br_netfilter: net.bridge); if it
+    # does not, the step fails by name.
+    if path not in snapshot.misnamed and any(step.kind == LOAD_MODULE for step in plan.steps):
         return True
     plan.problems.append(
         f"sysctl {name} does not exist on this kernel (no /proc/sys/{path}); correct the name, "
@@ -130,7 +131,12 @@ def plan_modules(plan: Plan, settings: Settings, snapshot: Snapshot) -> dict[str
     names = {module_name(one): one for one in settings.modules}
     for key in sorted({*boot, *names}):
         loaded = key in snapshot.loaded
-        if key in names and not loaded:
+        if key in names and names[key] in snapshot.unavailable:
+            plan.problems.append(
+                f"module {names[key]} cannot be loaded: {snapshot.unavailable[names[key]]}; "
+                "correct the name, or install the package that brings it"
+            )
+        elif key in names and not loaded:
             plan.step(LOAD_MODULE, names[key])
         if not (key in names and loaded and key in boot):
             plan.change(

@@ -34,6 +34,23 @@ _MASKED = ("masked", "masked-runtime")
 _NOT_TO_ENABLE = ("static", "generated", "transient", "indirect")
 
 
+# What `systemctl show` is asked for.
+UNIT_PROPERTIES = "LoadState,ActiveState,UnitFileState,Type,RemainAfterExit,NeedDaemonReload"
+
+
+def unit_from(block: str) -> Unit:
+    """Return what one block of `systemctl show` says of a unit."""
+    values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+    return Unit(
+        load=values.get("LoadState", ""),
+        active=values.get("ActiveState", ""),
+        file=values.get("UnitFileState", ""),
+        kind=values.get("Type", ""),
+        remains=values.get("RemainAfterExit") == "yes",
+        needs_reload=values.get("NeedDaemonReload") == "yes",
+    )
+
+
 def plan_units(plan: Plan, wishes: tuple[UnitWish, ...], snapshot: Snapshot) -> None:
     """Plan the state of each unit."""
     for wish in wishes:

@@ -126,6 +126,17 @@ changes:
   elements: dict
   sample:
     - {item: sysctl vm.swappiness, before: "60 now, not set at boot", after: "1"}
+conflicts:
+  description: Files of others that are read after ours and would undo a setting, by line.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+problems:
+  description: What stood in the way, one sentence each.
+  returned: failure
+  type: list
+  elements: str
 applied:
   description: The steps that were taken, in order; on failure, those before the one that failed.
   returned: when not in check mode
@@ -139,14 +150,13 @@ skipped_keys:
   elements: str
 """
 
+import os
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.trackbed.cluster.plugins.module_utils import _command
 from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_apply import (
     ApplyError,
     apply,
-)
-from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_files import (
-    write_atomically,
 )
 from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_input import (
     InputError,
@@ -156,6 +166,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_mo
 from ansible_collections.trackbed.cluster.plugins.module_utils._kernel_tuning_node import (
     Node,
     StepError,
+    write_atomically,
 )
 
 ARGUMENTS = {
@@ -191,13 +202,23 @@ def main(root: str = "/") -> None:
         settings = settings_from(module.params)
     except InputError as error:
         module.fail_json(msg="Nothing was changed. " + str(error), problems=error.problems)
+    if os.geteuid() != 0:
+        module.fail_json(
+            msg="Nothing was changed. This ran as an ordinary user, and kernel settings belong to "
+            "root; set become to true"
+        )
     node = Node(
         Paths(root), _command.run, lambda place, text: write_atomically(module, place, text)
     )
     try:
         plan, applied = apply(node, settings, module.check_mode)
     except ApplyError as error:
-        module.fail_json(msg=str(error), applied=error.applied, problems=error.problems)
+        module.fail_json(
+            msg=str(error),
+            changed=bool(error.applied),
+            applied=error.applied,
+            problems=error.problems,
+        )
     except StepError as error:
         module.fail_json(msg=f"Nothing was changed. {error}")
     for warning in plan.warnings:
@@ -205,6 +226,7 @@ def main(root: str = "/") -> None:
     result = {
         "changed": bool(plan.changes),
         "changes": [one.as_dict() for one in plan.changes],
+        "conflicts": plan.conflicts,
         "skipped_keys": plan.skipped,
         "diff": plan.diff(),
     }
