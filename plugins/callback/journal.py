@@ -42,6 +42,7 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import (
     EXIT_LEVEL,
     EXIT_PARTIAL,
     Finding,
+    exit_code,
 )
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal import Journal
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_rows import (
@@ -73,6 +74,8 @@ class CallbackModule(CallbackBase):
         self._playbook = ""
         self._play: t.Any = None
         self._failure: str | None = None
+        self._findings: list[Finding] = []
+        self._any_failed = False
 
     def v2_playbook_on_start(self, playbook: t.Any) -> None:
         """Remember the playbook."""
@@ -92,8 +95,11 @@ class CallbackModule(CallbackBase):
         self._record("ok", result)
 
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
-        """Record."""
-        self._record("failed", result, ignored=ignore_errors)
+        """Record. Ansible says None where the task does not say whether to ignore errors."""
+        # The judge fails its task where the nodes are not level: the node has not failed then.
+        ignored = bool(ignore_errors) or "trackbed_findings" in result.result
+        self._any_failed |= not ignored
+        self._record("failed", result, ignored=ignored)
 
     def v2_runner_on_unreachable(self, result: t.Any) -> None:
         """Record."""
@@ -107,7 +113,11 @@ class CallbackModule(CallbackBase):
         """End the run with the code that the command line would have given."""
         if self._journal is None:
             return
-        code = EXIT_FAILED if stats.failures else EXIT_PARTIAL if stats.dark else EXIT_LEVEL
+        code = exit_code(self._findings) if self._findings else EXIT_LEVEL
+        if stats.dark and code == EXIT_LEVEL:
+            code = EXIT_PARTIAL
+        if self._any_failed:
+            code = EXIT_FAILED
         try:
             self._journal.end_run(self._run, code, FAILED if self._failure else DONE)
             self._journal.close()
@@ -156,7 +166,8 @@ class CallbackModule(CallbackBase):
             found = result.result.get("trackbed_findings")
             if found:
                 # The judge cannot store them: it runs in a process of its own, and we write.
-                self._journal.add_findings(self._run, [Finding.from_dict(one) for one in found])
+                self._findings = [Finding.from_dict(one) for one in found]
+                self._journal.add_findings(self._run, self._findings)
         except JournalError as error:
             self._fail(str(error))
 

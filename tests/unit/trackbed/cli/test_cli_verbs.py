@@ -153,11 +153,12 @@ def test_options_reach_the_job(shell: Shell, tmp_path: Path) -> None:
     password = tmp_path / "pw"
     password.write_text("hunter2")
     player = Player(site=SITE)
-    shell(
+    code, document = shell(
         player,
         *("site", "--check", "--limit", "gpu-*", "--tags", "kernel_tuning", "--forks", "3"),
         *("-e", "a=1", "--allow", "reboot", "--vault-password-file", str(password)),
     )
+    assert code == 0, document
     (job,) = player.jobs
     assert (job.check, job.diff, job.limit, job.tags, job.forks) == (
         *(True, True, "gpu-*", ("kernel_tuning",), 3),
