@@ -7,8 +7,8 @@ collection has to be pinned before anything of it is imported.
 
 from __future__ import annotations
 
-import contextlib
 import os
+import re
 import signal
 import sys
 import traceback
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 _FAILED = 1
 _USAGE = 2
 _INTERRUPTED = 130
+_VERBOSE = re.compile("-v+")
 
 
 def entry() -> None:
     """Run as the program `trackbed`."""
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         code = main(sys.argv[1:])
         sys.stdout.flush()
@@ -50,7 +52,7 @@ def main(argv: Sequence[str], player: Player | None = None) -> int:
         sys.stderr,
         json="--json" in own,
         no_colour=bool({"--no-colour", "--no-color"} & set(own)),
-        verbosity=sum(one in ("-v", "--verbose") for one in own),
+        verbosity=sum(one == "--verbose" or bool(_VERBOSE.fullmatch(one)) for one in own),
     )
     try:
         return _main(list(argv), output, player)
@@ -86,8 +88,6 @@ def _main(argv: list[str], output: Output, player: Player | None) -> int:
     collection.activate()
     from trackbed.cli import dispatch  # noqa: PLC0415  (imports from the collection)
 
-    with contextlib.suppress(ValueError):  # not the main thread (a test): leave its handler
-        signal.signal(signal.SIGTERM, _terminated)
     return dispatch.run(args, output, player)
 
 

@@ -391,5 +391,5 @@ def test_json_behind_a_double_dash_is_for_another_program(
 
 
 def test_details_name_the_run_and_the_journal(shell: Shell) -> None:
-    err = shell.text(Player(facts=read()), "facts", "-v")[2]
+    err = shell.text(Player(facts=read()), "facts", "-vv")[2]
     assert f"facts: run {shell.runs()[0].id} in {shell.journal}" in err
