@@ -66,7 +66,7 @@ def is_network(kind: str | None) -> bool:
     """Return whether a file system of this type is reached over a network."""
     if kind is None:
         return False
-    name, _, fuse = kind.partition(".")
+    name, _dot, fuse = kind.partition(".")
     return name in NETWORK_TYPES or (name == "fuse" and fuse in NETWORK_FUSE)
 
 

@@ -111,8 +111,9 @@ def _group(index: str, comms: str, nodes: str, per_node: str, *rest: str) -> Ent
 
 
 def _rank(rank: str, gpu: str, process: str, host: str) -> Entity:
-    values = {"gpu": int(gpu), "process": int(process), "host": host}
-    return Entity(f"rank:{int(rank)}", values=dict(values))
+    entity = Entity(f"rank:{int(rank)}")
+    entity.values.update({"gpu": int(gpu), "process": int(process), "host": host})
+    return entity
 
 
 def _finish(reading: Reading, text: str) -> Reading:

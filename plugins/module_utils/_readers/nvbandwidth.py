@@ -89,7 +89,7 @@ def _read_json(text: str) -> Reading:
     node = reading.add(Entity(""))
     node.values["driver_version"] = _text_or_none(body.get("Driver Version"))
     runtime = body.get("CUDA Runtime Version")
-    node.values["cuda_runtime_version"] = runtime if type(runtime) is int else None
+    node.values["cuda_runtime_version"] = _whole(runtime)
     for case in cases if isinstance(cases, list) else []:
         if isinstance(case, dict) and isinstance(case.get("name"), str) and case["name"]:
             _json_case(reading, case)
@@ -105,8 +105,9 @@ def _json_case(reading: Reading, case: dict[str, t.Any]) -> None:
     _set_status(reading, entity, str(case.get("status") or ""))
     entity.values["description"] = _text_or_none(case.get("bandwidth_description"))
     total = case.get("sum")
-    is_number = isinstance(total, (int, float)) and not isinstance(total, bool)
-    entity.values["sum"] = float(total) if is_number and abs(total) < 1e300 else None
+    entity.values["sum"] = None
+    if isinstance(total, (int, float)) and not isinstance(total, bool) and abs(total) < 1e300:
+        entity.values["sum"] = float(total)
     rows = case.get("bandwidth_matrix")
     if isinstance(rows, list):
         cells = [[_cell(str(one)) for one in row] for row in rows if isinstance(row, list)]
@@ -135,6 +136,10 @@ def _set_matrix(entity: Entity, rows: list[list[float | None]]) -> None:
 def _cell(text: str) -> float | None:
     value = number(text)
     return None if value is None else float(value)
+
+
+def _whole(value: t.Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _text_or_none(value: t.Any) -> str | None:

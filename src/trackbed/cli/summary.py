@@ -14,6 +14,7 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_rows imp
     NodeTally,
     Step,
 )
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._names import natural_key
 
 SCHEMA = 1  # of every --json document (docs/cli.md)
 
@@ -108,9 +109,11 @@ def failures(steps: Iterable[Step]) -> list[dict[str, Any]]:
 def changes(steps: Iterable[Step]) -> list[dict[str, Any]]:
     """Return every setting that changed, or would: one row per item of a step's diff.
 
-    A step that changed and has no diff is one row without values: it is not left out.
+    A step that changed and has no diff is one row without values: it is not left out. Nodes come
+    in natural order, because which of them is done first is chance.
     """
-    return [row for step in steps if step.status == STEP_CHANGED for row in _change_rows(step)]
+    changed = [row for step in steps if step.status == STEP_CHANGED for row in _change_rows(step)]
+    return sorted(changed, key=lambda row: natural_key(row["node"]))
 
 
 def _change_rows(step: Step) -> list[dict[str, Any]]:
