@@ -273,7 +273,10 @@ class Journal:
 
 
 def _connect(place: Path, read_only: bool) -> sqlite3.Connection:
-    uri = f"file:{quote(str(place))}?mode={'ro' if read_only else 'rw'}"
+    # A writer that was killed half-way leaves a hot journal, which whoever opens the file next
+    # rolls back; so a reader too must be able to write, where the file lets it.
+    mode = "ro" if read_only and not os.access(place, os.W_OK) else "rw"
+    uri = f"file:{quote(str(place))}?mode={mode}"
     # Handed from the main thread to the writer's and back, never used by both at once.
     connection = sqlite3.connect(
         uri, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
@@ -281,6 +284,8 @@ def _connect(place: Path, read_only: bool) -> sqlite3.Connection:
     try:
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA foreign_keys = ON")
+        if read_only:
+            connection.execute("PRAGMA query_only = ON")
         stored_version(connection, str(place))
         if not read_only:
             connection.execute("PRAGMA journal_mode = DELETE")

@@ -249,6 +249,34 @@ def test_a_killed_writer_leaves_a_journal_that_opens(path: Path) -> None:
         assert [one.state for one in writer.runs()] == [RUNNING, INTERRUPTED]
 
 
+KILLED_HALF_WAY = textwrap.dedent("""
+    import os, signal, sys
+    from trackbed import collection; collection.activate()
+    from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal import Journal
+    from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_rows import *
+    journal = Journal.open(sys.argv[1])
+    run = journal.begin_run(RunInfo("site", "x"))
+    journal.write(run, [Step("gpu-001", "Good", "ok")])
+    # Little memory makes SQLite write to the file before the transaction has ended.
+    journal._connection.execute("PRAGMA cache_size = 5")
+    def steps():
+        for number in range(400):
+            yield Step("gpu-001", "Lost", "ok", message=str(number) + "x" * 3000)
+        os.kill(os.getpid(), signal.SIGKILL)
+    journal.write(run, steps())
+""")
+
+
+def test_a_reader_undoes_what_a_killed_writer_left_half_done(path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED_HALF_WAY, str(path)], check=False, timeout=60)
+    assert path.with_name(path.name + "-journal").stat().st_size > 0, "the journal is hot"
+    with Journal.open(path, read_only=True) as reader:
+        (run,) = reader.runs()
+        assert [one.task for one in reader.steps(run.id)] == ["Good"]
+        with pytest.raises(JournalError, match="readonly"):
+            reader.begin_run(INFO)
+
+
 def test_a_full_disk_is_an_error_and_loses_nothing(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
