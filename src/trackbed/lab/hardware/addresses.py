@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from trackbed.lab.hardware.model import Bar, Device, Window
 
 _MIB = 1 << 20
-# Where each root port's share begins and how large it is; chosen to be free on real machines.
-_LOW_BASE, _LOW_SHARE = 0x90000000, 0x06000000
+# Where each kind of memory begins, and to what each root port's share is rounded up: low memory
+# is scarce (the interrupt controllers begin at 0xfec00000), high memory is not.
+_LOW_BASE, _LOW_SHARE, _LOW_END = 0x90000000, 16 * _MIB, 0xFEC00000
 _HIGH_BASE, _HIGH_SHARE = 0x210000000000, 1 << 40
 
 
@@ -26,7 +27,6 @@ class _Box:
     size: int
     align: int
     inside: list[_Box] = field(default_factory=list)
-    address: int = 0
 
 
 def _is_high(bar: Bar) -> bool:
@@ -55,14 +55,15 @@ def _box(device: Device, below: Mapping[str, list[Device]], high: bool) -> list[
     return boxes
 
 
-def _settle(boxes: Sequence[_Box], base: int, found: dict[tuple[str, int | None], int]) -> None:
+def _settle(boxes: Sequence[_Box], base: int, found: dict[tuple[str, int | None], int]) -> int:
+    """Give each box an address, from `base` on; return where the last one ends."""
     cursor = base
     for box in sorted(boxes, key=lambda box: -box.align):
         cursor = _up(cursor, box.align)
-        box.address = cursor
         found[(box.owner, box.bar)] = cursor
         _settle(box.inside, cursor, found)
         cursor += box.size
+    return cursor
 
 
 def _sizes(boxes: Sequence[_Box], found: dict[str, int]) -> None:
@@ -86,14 +87,17 @@ def place(devices: Sequence[Device]) -> tuple[Device, ...]:
             below.setdefault(device.parent, []).append(device)
     at: dict[bool, dict[tuple[str, int | None], int]] = {False: {}, True: {}}
     sizes: dict[bool, dict[str, int]] = {False: {}, True: {}}
-    for index, root in enumerate(device for device in devices if device.parent is None):
-        for high, base, share in (
-            (False, _LOW_BASE, _LOW_SHARE),
-            (True, _HIGH_BASE, _HIGH_SHARE),
-        ):
+    cursor = {False: _LOW_BASE, True: _HIGH_BASE}
+    for root in (device for device in devices if device.parent is None):
+        for high, share in ((False, _LOW_SHARE), (True, _HIGH_SHARE)):
             boxes = _box(root, below, high)
-            _settle(boxes, base + index * share, at[high])
+            if not boxes:
+                continue
+            end = _settle(boxes, cursor[high], at[high])
             _sizes(boxes, sizes[high])
+            cursor[high] = _up(end, share)
+    if cursor[False] > _LOW_END:
+        raise ValueError(f"memory below 4 GiB ends at {cursor[False]:#x}: too many BARs there")
     return tuple(_placed(device, at, sizes) for device in devices)
 
 

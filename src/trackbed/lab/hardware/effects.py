@@ -102,7 +102,7 @@ def _off_bus(plan: Plan, target: str) -> Plan:
 
 def other_release(release: str) -> str:
     """Return a kernel release beside this one: the last number of its version part, less one."""
-    matches = list(re.finditer(r"\d+", re.sub(r"(?<=\d)[-.]?[a-z].*", "", release)))
+    matches = list(re.finditer(r"\d+", re.sub(r"(?<=\d)[-.+]?[a-z].*", "", release)))
     if not matches:
         return release + "-other"
     last = matches[-1]
@@ -150,7 +150,8 @@ FAULTS: Mapping[str, Fault] = {
             "gpu_off_bus",
             "gpu",
             "The GPU has fallen off the bus: the kernel still lists it, every read of its config"
-            " space answers ff (lspci: rev ff), and the port above it has no link.",
+            " space answers ff (lspci: Unknown header type 7f, or rev ff), and the port above it"
+            " has no link.",
             _off_bus,
         ),
         Fault(

@@ -20,8 +20,10 @@ _ACS_PORT = 0x005F
 
 
 def _aer(device: Device, _options: Mapping[str, int]) -> bytes:
-    body = struct.pack("<III", 0, 0x00100000, 0x00462030)  # status, mask, severity
-    body += struct.pack("<III", 0, 0x00002000, 0x000000A0)  # correctable; ECRC possible
+    # Masks and severities as servers with firmware-first error handling set them: unexpected
+    # completions and all correctable errors are masked, what loses data is fatal.
+    body = struct.pack("<III", 0, 0x00010000, 0x000EF030)
+    body += struct.pack("<III", 0, 0x000031C1, 0x000000A0)  # correctable; ECRC possible
     body += bytes(16)  # header log
     if device.part.kind == "root_port":
         body += struct.pack("<III", 0x7, 0, 0)  # all three kinds of error are reported
@@ -43,11 +45,6 @@ def _sriov(_device: Device, options: Mapping[str, int]) -> bytes:
     body += struct.pack("<HHHBB", functions, functions, 0, 0, 0)
     body += struct.pack("<HHHH", options.get("offset", 1), 1, 0, vf_id)
     return body + struct.pack("<II", 0x553, 1) + bytes(28)  # page sizes; no BAR is set
-
-
-def _ats(_device: Device, options: Mapping[str, int]) -> bytes:
-    # Queue depth 0 means 32 requests; aligned requests only.
-    return struct.pack("<HH", 0x0020, 0x8000 if options.get("enabled") else 0)
 
 
 def _rebar(device: Device, options: Mapping[str, int]) -> bytes:
@@ -80,7 +77,6 @@ BODIES: Mapping[str, tuple[int, int, Body]] = {
     "power_budget": (0x0004, 1, _empty(0x10)),
     "acs": (0x000D, 1, _acs),
     "ari": (0x000E, 1, _ari),
-    "ats": (0x000F, 1, _ats),
     "sriov": (0x0010, 1, _sriov),
     "rebar": (0x0015, 1, _rebar),
     "ltr": (0x0018, 1, _empty(0x08)),

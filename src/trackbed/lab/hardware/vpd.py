@@ -17,7 +17,7 @@ def vpd(device: Device, node: str) -> bytes:
     if not texts:
         return b""
     board = device.address.rsplit(".", 1)[0]  # functions of one board share its serial
-    serial = f"MT2{seeded('vpd', node, board, bits=40) % 10**8:08d}"
+    serial = _serial(seeded("vpd", node, board, bits=40))
     words = {"serial": serial, "function": device.address[-1]}
     fields = b"".join(
         _field(key, text.format(**words)) for key, text in texts.items() if key != "product"
@@ -27,6 +27,13 @@ def vpd(device: Device, node: str) -> bytes:
     head += (len(fields) + 1).to_bytes(2, "little") + fields
     # The checksum makes the sum of all bytes up to and including it zero.
     return head + bytes(((-sum(head)) & 0xFF, _END))
+
+
+def _serial(number: int) -> str:
+    """Return a serial number in the maker's form: MT, year and week, a letter, five digits."""
+    rest, digits = divmod(number, 100_000)
+    rest, letter = divmod(rest, 26)
+    return f"MT23{rest % 52 + 1:02d}{chr(ord('A') + letter)}{digits:05d}"
 
 
 def _field(key: str, text: str) -> bytes:
