@@ -137,15 +137,22 @@ class _Inventory(InventoryManager):  # type: ignore[misc]
             self.parse_sources()
 
     def parse_source(self, source: str, cache: bool = False) -> bool:
+        before = len(self.causes)
         parsed = bool(super().parse_source(source, cache=cache))
         if not parsed and not Path(source).is_dir():
             raise UsageError(
-                f"the inventory {source} could not be read"
-                + (": " + "; ".join(self.causes[-1:]) if self.causes else ""),
+                f"the inventory {source} could not be read" + _cause(source, self.causes[before:]),
                 wanted="a site file (*.trackbed.yml) or an inventory that Ansible reads",
                 remedy=f"correct it; ansible-inventory --list -i {source} says more",
             )
         return parsed
+
+
+def _cause(source: str, causes: Sequence[str]) -> str:
+    """Return the cause worth telling: of a site file our own plugin's, which was asked first."""
+    if not causes:
+        return ""
+    return ": " + causes[0 if source.endswith((".trackbed.yml", ".trackbed.yaml")) else -1]
 
 
 @contextlib.contextmanager

@@ -148,3 +148,14 @@ def test_a_vaulted_file_opens_with_its_password_file(place: Path, tmp_path: Path
 def test_vault_options_hold_files_only() -> None:
     vault = nodes.Vault(("site@/p1",), ("/p2",))
     assert vault.arguments() == ["--vault-id", "site@/p1", "--vault-password-file", "/p2"]
+
+
+def test_a_wrong_site_file_is_told_by_its_own_plugin(tmp_path: Path) -> None:
+    place = tmp_path / "bad.trackbed.yml"
+    place.write_text(
+        "plugin: trackbed.cluster.cluster\ncluster: a\nnodes:\n  - {names: gpu-1, sku: h100}\n"
+    )
+    with pytest.raises(UsageError) as error:
+        nodes.load(settings(inventory=[str(place)]), nodes.Vault())
+    assert "unknown SKU 'h100'" in error.value.found
+    assert f"{place}:4" in error.value.found
