@@ -116,6 +116,8 @@ class Unit:
     """Type= of a service."""
     remains: bool = False
     needs_reload: bool = False
+    refused: bool = False
+    """At its last start one of its own conditions was not met, such as ConditionVirtualization=."""
 
     @property
     def started(self) -> bool:
@@ -132,7 +134,10 @@ class Unit:
         if self.load == "not-found":
             return "no such unit"
         file = self.file or "no unit file"
-        return file if self.runs_once else f"{file}, {self.active}"
+        says = file if self.runs_once else f"{file}, {self.active}"
+        if self.refused and self.active == "inactive":
+            says += " since a Condition in its unit file is not met"
+        return says
 
 
 @dataclasses.dataclass

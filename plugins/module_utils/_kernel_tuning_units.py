@@ -35,7 +35,10 @@ _NOT_TO_ENABLE = ("static", "generated", "transient", "indirect")
 
 
 # What `systemctl show` is asked for.
-UNIT_PROPERTIES = "LoadState,ActiveState,UnitFileState,Type,RemainAfterExit,NeedDaemonReload"
+UNIT_PROPERTIES = (
+    "LoadState,ActiveState,UnitFileState,Type,RemainAfterExit,NeedDaemonReload,"
+    "ConditionResult,ConditionTimestampMonotonic"
+)
 
 
 def unit_from(block: str) -> Unit:
@@ -48,6 +51,9 @@ def unit_from(block: str) -> Unit:
         kind=values.get("Type", ""),
         remains=values.get("RemainAfterExit") == "yes",
         needs_reload=values.get("NeedDaemonReload") == "yes",
+        # Asked only when it is started; never asked, it is "no" as well.
+        refused=values.get("ConditionResult") == "no"
+        and values.get("ConditionTimestampMonotonic", "0") != "0",
     )
 
 

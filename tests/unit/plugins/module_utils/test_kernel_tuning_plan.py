@@ -410,6 +410,18 @@ def test_what_systemctl_says_of_a_unit() -> None:
     assert unit_from(block) == dataclasses.replace(ON, needs_reload=True)
 
 
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("0", "enabled, inactive"),
+        ("7", "enabled, inactive since a Condition in its unit file is not met"),
+    ],
+)
+def test_a_unit_whose_condition_is_not_met_says_so(asked: str, says: str) -> None:
+    block = "LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled\nConditionResult=no\n"
+    assert str(unit_from(block + f"ConditionTimestampMonotonic={asked}\n")) == says
+
+
 def test_each_setting_has_a_diff_of_its_own() -> None:
     (diff,) = make_plan(SWAP, Snapshot(sysctl={"vm/swappiness": "60"})).diff()
     assert diff["before_header"] == diff["after_header"] == "sysctl vm.swappiness"
