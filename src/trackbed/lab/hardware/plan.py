@@ -96,19 +96,10 @@ def _walk(
         return
     secondary = counter.next_bus()
     shared = _shared_slots(seat.ports)
-    behind = [
-        device_below
-        for child in seat.ports
-        for device_below in _walk(
-            child,
-            secondary,
-            address,
-            numa,
-            counter,
-            node,
-            (child.bus, child.device) in shared,
-        )
-    ]
+    behind: list[Device] = []
+    for child in seat.ports:
+        several = (child.bus, child.device) in shared
+        behind += _walk(child, secondary, address, numa, counter, node, several)
     occupied = bool(seat.ports)
     gen, width = _link_of_port(seat, device)
     yield replace(
