@@ -32,8 +32,10 @@ STOP = b"s"
 KILL = b"k"
 NOT_STARTED = 127
 # Seconds that ansible-playbook has to end after SIGINT: its workers end at once, a
-# callback plugin may have something to write.
+# callback plugin may have something to write. A SIGINT that comes while it forks a worker
+# can be lost in that worker; so whatever is left after a while gets SIGTERM.
 GRACE = 10.0
+_URGE_AFTER = 2.0
 _KILL_PATIENCE = 5.0
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2), linux/prctl.h
 
@@ -84,6 +86,7 @@ class Supervisor:
         self._pid = 0
         self._code: int | None = None
         self._until: float | None = None
+        self._urge_at: float | None = None
         self.is_orphan = False
 
     def environment(self) -> dict[bytes, bytes] | None:
@@ -108,15 +111,14 @@ class Supervisor:
         self._obey()
         while self._code is None:
             watched = [told] if self.is_orphan else [told, self._control]
-            ready, _, _ = select.select(watched, [], [], 1.0)
+            ready, _, _ = select.select(watched, [], [], 0.5)
             if self._control in ready and not self._fill():
                 self.is_orphan = True
                 self._stop()
             self._obey()
             if told in ready and set(os.read(told, 4096)) & {signal.SIGTERM, signal.SIGINT}:
                 self._stop()
-            if self._until is not None and time.monotonic() >= self._until:
-                self._kill()
+            self._press()
             self._reap()
         if self._until is not None:
             self._kill()
@@ -142,8 +144,20 @@ class Supervisor:
         """Ask for an end, once."""
         if self._until is None:
             self._until = time.monotonic() + GRACE
+            self._urge_at = time.monotonic() + _URGE_AFTER
             with contextlib.suppress(OSError):
                 os.kill(self._pid, signal.SIGINT)
+
+    def _press(self) -> None:
+        """Do what is due to whatever has not ended yet."""
+        now = time.monotonic()
+        if self._urge_at is not None and now >= self._urge_at:
+            self._urge_at = None
+            for pid in descendants(os.getpid()):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGTERM)
+        if self._until is not None and now >= self._until:
+            self._kill()
 
     def _kill(self) -> None:
         """End every descendant, those included that have left our session."""

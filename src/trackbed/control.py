@@ -24,6 +24,10 @@ class Control:
         # Reading too, or the open would wait for the child. It is not passed on by exec.
         self._fd: int | None = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
         self.was_stopped = False
+        # Re-entrant: a signal's handler may give an order while one is being given.
+        self._guard = threading.RLock()
+        self._is_sending = False
+        self._waiting = b""
 
     def command(self, command: list[str]) -> list[str]:
         """Return the command under the child's supervision."""
@@ -31,9 +35,15 @@ class Control:
         return [*program, str(self._path), str(self._private), *command]
 
     def send_environment(self, environment: dict[str, str]) -> None:
-        """Hand over the environment, in memory; a FIFO may be smaller than it is."""
-        data, fd = child.pack_environment(environment), self._fd
-        threading.Thread(target=_write_all, args=(fd, data), daemon=True).start()
+        """Hand over the environment, in memory.
+
+        In a thread, because it may be more than a FIFO holds before the child reads.
+        """
+        if self._fd is None:
+            return
+        self._is_sending = True
+        data = child.pack_environment(environment)
+        threading.Thread(target=self._send, args=(self._fd, data), daemon=True).start()
 
     def stop(self) -> None:
         """Ask for a clean end, once: SIGINT to ansible-playbook, after a while the hard way."""
@@ -58,9 +68,17 @@ class Control:
         return True
 
     def _order(self, order: bytes) -> None:
-        if self._fd is not None:
-            with contextlib.suppress(OSError):
-                os.write(self._fd, order)
+        with self._guard:
+            if self._is_sending:  # in the middle of the environment it would be part of it
+                self._waiting += order
+            elif self._fd is not None:
+                _write_all(self._fd, order)
+
+    def _send(self, fd: int, data: bytes) -> None:
+        _write_all(fd, data)
+        with self._guard:
+            self._is_sending = False
+            _write_all(fd, self._waiting)
 
     def _has_ended(self) -> bool:
         try:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from trackbed import child
+from trackbed.errors import TrackbedError
 from trackbed.runner import Job, Runner
 
 INVENTORY = f"""
@@ -88,6 +89,75 @@ def test_a_playbook_that_does_not_start_says_why(job: Callable[..., Job]) -> Non
     outcome = Runner().run(job("- no_such_module:\n"), Events())
     assert outcome.rc != 0
     assert "no_such_module" in outcome.output
+
+
+def test_the_users_ansible_cfg_and_environment_count(
+    job: Callable[..., Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = Events()
+    names = "ANSIBLE_HOST_KEY_CHECKING", "ANSIBLE_PIPELINING", "ANSIBLE_CACHE_PLUGIN"
+    looks = " ".join(f"{{{{ lookup('env', '{name}') }}}}|" for name in names)
+    tasks = f"""
+    - ansible.builtin.debug:
+        msg: "{looks} {{{{ lookup('config', 'DEFAULT_FORKS') }}}} {{{{ lookup('pipe', 'pwd') }}}}"
+    """
+    (tmp_path / "ansible.cfg").write_text("[defaults]\nforks = 17\n")
+    tmp_path.chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
+    monkeypatch.delenv("ANSIBLE_HOST_KEY_CHECKING", raising=False)
+    monkeypatch.setenv("ANSIBLE_PIPELINING", "no")
+    assert Runner().run(job(tasks), events).rc == 0
+    assert events.results()[0]["msg"] == f"| no| | 17 {tmp_path}"
+
+
+def test_what_a_task_prints_is_not_kept_on_disk(
+    job: Callable[..., Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    left: list[str] = []
+
+    def look(event: Mapping[str, Any]) -> bool:
+        if event["event"] == "playbook_on_stats":
+            files = [one for one in (tmp_path / "tmp").rglob("*") if one.is_file()]
+            left.extend(one.name for one in files if SECRET.encode() in one.read_bytes())
+            left.extend(one.name for one in files if one.stat().st_mode & 0o077)
+            assert files
+        return False
+
+    tasks = f"""
+    - ansible.builtin.set_fact:
+        cacheable: true
+        shown: {SECRET}
+    - ansible.builtin.debug:
+        var: shown
+    """
+    # What a run is given is in a file of its own that nobody else can read.
+    assert Runner().run(job(tasks), look).rc == 0
+    assert left == []
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_events_that_do_not_arrive_are_no_success(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if the count had been lost on a full disk.
+    monkeypatch.setattr("trackbed.runner._STATS", "nothing_of_that_name")
+    with pytest.raises(TrackbedError, match="events did not arrive"):
+        Runner().run(job("- ansible.builtin.debug:\n"), Events())
+
+
+def test_a_full_disk_of_the_runner_is_told_and_leaves_nothing(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("trackbed.runner.Engine.run", full)
+    with pytest.raises(TrackbedError, match="No space left") as error:
+        Runner().run(job("- ansible.builtin.debug:\n"), Events())
+    assert "TMPDIR" in error.value.remedy
 
 
 def test_a_result_of_a_megabyte_is_not_lost(job: Callable[..., Job]) -> None:
