@@ -68,7 +68,7 @@ def store_evidence(db: sqlite3.Connection, run: str, one: Evidence) -> None:
             one.node,
             str(document.get("source")),
             str(document.get("quality")),
-            str(one.document.get("started")),
+            str(one.document.get("started") or ""),
             one.document.get("seconds"),
             digest,
             raw,

@@ -9,15 +9,18 @@ line and the callback plugin, so that both write the same.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import math
 import re
 import typing as t
+import zlib
 from collections.abc import Mapping
 
 from ansible_collections.trackbed.cluster.plugins.module_utils._evidence import (
     RESULT_KEY,
     SCHEMA,
-    raw_text,
 )
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_rows import (
     STEP_CHANGED,
@@ -33,6 +36,9 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_rows imp
 # A message is for a person; a diff may hold whole files.
 MESSAGE_LIMIT = 4_000
 DIFF_LIMIT = 200_000
+# What a node sends may unpack to a thousand times its size. The largest real output that we know,
+# nvidia-bug-report.log, has a few MB.
+RAW_LIMIT = 64 * 1024 * 1024
 _SECRET_NAME = re.compile(
     r"password|passwd|passphrase|(?:^|[_-])pass(?:$|[_-])"
     r"|secret|token|private_?key|api_?key|credential",
@@ -40,7 +46,13 @@ _SECRET_NAME = re.compile(
 )
 _SECRET_TEXT = re.compile(
     r"(?i)\b((?:[a-z0-9_-]*(?:password|passwd|passphrase|secret|token|api[_-]?key))"
-    r"[\"']?\s{0,4}[=:]\s{0,4})[\"']?([^\s\"',;]{1,200})"
+    r"[\"']?\s{0,4}[=:]\s{0,4})(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}'|[^\s\"',;]{1,400})"
+)
+# https://user:password@host, Authorization: Bearer ..., and keys in PEM.
+_SECRET_URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,15}://[^\s/:@]{0,100}:)[^\s/@]{1,200}(?=@)")
+_SECRET_BEARER = re.compile(r"(?i)\b(bearer|basic)\s{1,4}[a-z0-9._~+/=-]{8,}")
+_SECRET_PEM = re.compile(
+    r"-----BEGIN ([A-Z ]{0,20})PRIVATE KEY-----.*?(?:-----END [^\n]*|\Z)", re.DOTALL
 )
 HIDDEN = "********"
 
@@ -63,12 +75,12 @@ def records_from_result(
     kind = _status(status, result)
     step = Step(
         node=host,
-        task=task,
+        task=str(_storable(task)),
         status=kind,
         playbook=where.get("playbook") or "",
         play=where.get("play") or "",
         role=where.get("role") or "",
-        message=_message(kind, result),
+        message=str(_storable(_message(kind, result))),
         diff=_diff(result),
         ignored=ignored,
         started=where.get("started"),
@@ -86,7 +98,20 @@ def without_secrets(value: t.Any) -> t.Any:
         }
     if isinstance(value, (list, tuple)):
         return [without_secrets(one) for one in value]
-    return _SECRET_TEXT.sub(rf"\1{HIDDEN}", value) if isinstance(value, str) else value
+    return _hidden(value) if isinstance(value, str) else value
+
+
+def _hidden(text: str) -> str:
+    text = _SECRET_TEXT.sub(rf"\1{HIDDEN}", text)
+    text = _SECRET_URL.sub(rf"\1{HIDDEN}", text)
+    text = _SECRET_BEARER.sub(rf"\1 {HIDDEN}", text)
+    return _SECRET_PEM.sub(f"-----{HIDDEN}-----", text)
+
+
+def _storable(value: t.Any) -> t.Any:
+    """Return plain JSON types without what cannot be UTF-8: half a surrogate, from bytes."""
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return json.loads(text.encode("utf-8", "replace"))
 
 
 def _status(status: str, result: Mapping[str, t.Any]) -> str:
@@ -126,52 +151,103 @@ def _diff(result: Mapping[str, t.Any]) -> list[dict[str, t.Any]] | None:
     found = [without_secrets(one) for one in many if isinstance(one, Mapping) and one]
     if not found:
         return None
-    size = len(json.dumps(found, default=str))
+    found = _storable(found)
+    size = len(json.dumps(found))
     if size > DIFF_LIMIT:
         return [{"prepared": f"the difference has {size} characters, too many to keep\n"}]
-    return t.cast("list[dict[str, t.Any]]", json.loads(json.dumps(found, default=str)))
+    return t.cast("list[dict[str, t.Any]]", found)
 
 
 def _evidence(host: str, result: Mapping[str, t.Any]) -> list[Record]:
-    if RESULT_KEY not in result:
-        return []
-    documents = result[RESULT_KEY]
-    if not isinstance(documents, list):
-        return [_unusable(host, f"it is a {type(documents).__name__}, not a list")]
-    return [_document(host, one) for one in documents]
+    """Return what the result carries itself, and what each item of a loop does."""
+    items = result.get("results")
+    loop = [one for one in items if isinstance(one, Mapping)] if isinstance(items, list) else []
+    found: list[Record] = []
+    for one in [result, *loop]:
+        if RESULT_KEY not in one:
+            continue
+        documents = one[RESULT_KEY]
+        if isinstance(documents, list):
+            found += [_document(host, document) for document in documents]
+        else:
+            found.append(_unusable(host, f"it is a {type(documents).__name__}, not a list"))
+    return found
 
 
 def _document(host: str, document: t.Any) -> Record:
     if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
         return _unusable(host, f"a document without schema {SCHEMA}")
-    if not isinstance(document.get("source"), str) or not isinstance(
-        document.get("entities"), list
-    ):
-        return _unusable(host, "a document without source or entities")
+    wrong = _misshapen(document)
+    if wrong:
+        return _unusable(host, wrong, str(document.get("source")))
     try:
-        raw_part = document.get("raw")
-        raw = raw_text(raw_part if isinstance(raw_part, dict) else None)
-        kept = {**document, "raw": _raw_reference(raw_part, raw)}
-        json.dumps(kept)
+        kept = _storable(dict(document))
     except Exception as error:  # noqa: BLE001  (whatever a module sent must not end the run)
-        return _unusable(host, f"a document that cannot be stored ({type(error).__name__})")
+        return _unusable(host, f"it cannot be stored ({type(error).__name__})")
+    raw, doubt = _raw(document.get("raw"))
+    part = document.get("raw")
+    kept["raw"] = part and {
+        "sha256": part.get("sha256"), "bytes": part.get("bytes"), "kept": raw is not None
+    }  # fmt: skip
+    if doubt:
+        kept["problems"] = [*(kept.get("problems") or []), {"code": "inconsistent", "says": doubt}]
+        kept["quality"] = "partial" if kept.get("quality") == "ok" else kept.get("quality")
     return Evidence(host, kept, raw)
 
 
-def _raw_reference(part: t.Any, raw: bytes | None) -> dict[str, t.Any] | None:
-    if not isinstance(part, Mapping):
-        return None
-    return {"sha256": part.get("sha256"), "bytes": part.get("bytes"), "kept": raw is not None}
+def _misshapen(document: Mapping[str, t.Any]) -> str | None:
+    """Return what keeps a document from being one, or None."""
+    seconds = document.get("seconds")
+    checks = {
+        "a document without a source": isinstance(document.get("source"), str),
+        "a document without entities": isinstance(document.get("entities"), list),
+        "seconds that are no number": seconds is None
+        or (isinstance(seconds, (int, float)) and abs(seconds) < math.inf and abs(seconds) < 1e9),
+        "problems that are no list": isinstance(document.get("problems") or [], list),
+        "a raw part that is no object": isinstance(document.get("raw") or {}, Mapping),
+    }
+    wrong = next((says for says, right in checks.items() if not right), None)
+    return wrong or next(filter(None, map(_misshapen_entity, document["entities"])), None)
 
 
-def _unusable(host: str, why: str) -> Evidence:
+def _misshapen_entity(entity: t.Any) -> str | None:
+    if not isinstance(entity, Mapping) or not isinstance(entity.get("path"), str):
+        return "an entity without a path"
+    ids = entity.get("ids") or {}
+    if not isinstance(ids, Mapping) or any(
+        one is not None and not isinstance(one, str) for one in ids.values()
+    ):
+        return f"identities of {entity['path']} that are no text"
+    if not isinstance(entity.get("values") or {}, Mapping):
+        return f"values of {entity['path']} that are no object"
+    return None
+
+
+def _raw(part: Mapping[str, t.Any] | None) -> tuple[bytes | None, str | None]:
+    """Return the raw output that a document carries, or None and what is wrong with it."""
+    packed = (part or {}).get("zlib_b64")
+    if not part or not packed:
+        return None, None
+    try:
+        unpacker = zlib.decompressobj()
+        raw = unpacker.decompress(base64.b64decode(packed, validate=True), RAW_LIMIT)
+    except (ValueError, TypeError, zlib.error) as error:
+        return None, f"its raw output cannot be unpacked: {error}"
+    if unpacker.unconsumed_tail:
+        return None, f"its raw output has more than {RAW_LIMIT} bytes and was left out"
+    if not unpacker.eof or hashlib.sha256(raw).hexdigest() != part.get("sha256"):
+        return None, "its raw output is not the one that its sha256 names, and was left out"
+    return raw, None
+
+
+def _unusable(host: str, why: str, source: str = "unusable") -> Evidence:
     """Return evidence that says that there was some, and why it is lost."""
     problem = {"code": "malformed", "says": f"the module's evidence cannot be used: {why}"}
     return Evidence(
         host,
         {
             "schema": SCHEMA,
-            "source": "unusable",
+            "source": str(_storable(source[:200])),
             "tool": {"name": None, "version": None},
             "quality": "unreadable",
             "problems": [problem],
