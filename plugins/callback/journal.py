@@ -16,6 +16,7 @@ description:
     C(trackbed) does for its own runs, so that C(trackbed report), C(trackbed runs) and the action
     M(trackbed.cluster.judge) know of them.
   - It is opt-in. Name it in E(ANSIBLE_CALLBACKS_ENABLED).
+  - Below the command C(trackbed), which records by itself, it does nothing.
   - Unlike C(trackbed) it cannot stop a run whose journal fails. It then warns once, loudly, and
     the record of that run ends there, marked as failed.
 requirements:
@@ -32,6 +33,7 @@ options:
         key: journal
 """
 
+import os
 import sys
 import typing as t
 
@@ -55,6 +57,8 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._records import (
     records_from_result,
 )
 
+# Set by src/trackbed/runner.py: a second writer would only be refused.
+RECORDED = "TRACKBED_RECORDED"
 _OFF = "the journal gets nothing of this run"
 
 
@@ -69,6 +73,7 @@ class CallbackModule(CallbackBase):
     def __init__(self, display: t.Any = None, options: t.Any = None) -> None:
         """Open nothing yet: the place may come from a variable of the inventory."""
         super().__init__(display, options)
+        self.disabled = bool(os.environ.get(RECORDED))
         self._journal: Journal | None = None
         self._run = ""
         self._playbook = ""

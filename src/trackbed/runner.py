@@ -243,6 +243,8 @@ def _environment(prepared: Mapping[str, str]) -> dict[str, str]:
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
         "ANSIBLE_FORCE_COLOR": "false",
         "MAX_EVENT_RES": str(_MAX_EVENT_RES),
+        # The callback plugin, if somebody has enabled it, leaves the recording to us.
+        "TRACKBED_RECORDED": "1",
     }
 
 
