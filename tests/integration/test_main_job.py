@@ -23,7 +23,7 @@ LAB = "it-job"
 SECONDS = 900
 # What a login, a look at the node or the passing of time leaves behind, check mode or not.
 _EPHEMERAL = (
-    "/dev", "/home", "/lab", "/proc", "/root/.ansible", "/run", "/sys", "/tmp",
+    "/dev", "/home", "/lab", "/proc", "/root", "/run", "/sys", "/tmp",
     "/var/lib/systemd", "/var/log", "/var/tmp", "/var/lib/sudo",
 )  # fmt: skip
 
