@@ -273,8 +273,7 @@ class Journal:
 
 
 def _connect(place: Path, read_only: bool) -> sqlite3.Connection:
-    # A writer that was killed half-way leaves a hot journal, which whoever opens the file next
-    # rolls back; so a reader too must be able to write, where the file lets it.
+    # Whoever opens the file next rolls back what a killed writer left: a reader must be able to.
     mode = "ro" if read_only and not os.access(place, os.W_OK) else "rw"
     uri = f"file:{quote(str(place))}?mode={mode}"
     # Handed from the main thread to the writer's and back, never used by both at once.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal import Journal
 
 from trackbed import child
 from trackbed.errors import TrackbedError
@@ -241,30 +242,53 @@ def test_a_secret_of_the_environment_reaches_no_file_but_the_playbook(tmp_path: 
 @pytest.mark.parametrize(
     ("number", "says"), [(signal.SIGTERM, "True"), (signal.SIGINT, "True"), (signal.SIGKILL, "")]
 )
-def test_no_orphan_whatever_ends_the_command(tmp_path: Path, number: int, says: str) -> None:
+def test_no_orphan_and_no_file_whatever_ends_the_command(
+    tmp_path: Path, number: int, says: str
+) -> None:
+    """Run as a command would be, with a journal."""
+    (tmp_path / "tmp").mkdir()
     (tmp_path / "inventory.yml").write_text(INVENTORY)
-    (tmp_path / "play.yml").write_text(HEAD + "    - ansible.builtin.command: sleep 600\n")
+    (tmp_path / "play.yml").write_text(
+        HEAD + "    - ansible.builtin.debug:\n    - ansible.builtin.command: sleep 600\n"
+    )
     script = f"""
     from trackbed import collection; collection.activate()
+    from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal import Journal
+    from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_rows import RunInfo
+    from trackbed.recorder import Recorder
     from trackbed.runner import Job, Runner
-    def tell(event):
-        print(event["event"], flush=True)
-        return False
-    outcome = Runner().run(Job({str(tmp_path / "play.yml")!r},
-                               ({str(tmp_path / "inventory.yml")!r},)), tell)
-    print("interrupted", outcome.interrupted)
+    with Journal.open({str(tmp_path / "journal.sqlite")!r}) as journal:
+        recorder = Recorder(journal, journal.begin_run(RunInfo("site", "x")))
+        recorder.start()
+        def tell(event):
+            print(event["event"], flush=True)
+            return recorder.handle(event)
+        outcome = Runner().run(Job({str(tmp_path / "play.yml")!r},
+                                   ({str(tmp_path / "inventory.yml")!r},)), tell)
+        print("interrupted", outcome.interrupted, recorder.finish())
     """
     with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
     ) as command:
         assert command.stdout is not None
+        started = 0
         for line in command.stdout:
-            if line.strip() == "runner_on_start":
+            started += line.strip() == "runner_on_start"
+            if started == 2:
                 break
         command.send_signal(number)
         rest = command.stdout.read()
-    assert ("interrupted True" in rest) == bool(says)
+    assert ("interrupted True []" in rest) == bool(says)
     assert _wait_until_gone(str(tmp_path / "play.yml")) == []
+    assert _wait_until_gone(str(tmp_path / "tmp")) == [], "the supervisor is gone too"
+    assert [one for one in (tmp_path / "tmp").iterdir() if one.name.startswith("trackbed")] == []
+    with Journal.open(tmp_path / "journal.sqlite", read_only=True) as journal:
+        (run,) = journal.runs()
+        assert run.state == "interrupted"
+        assert [one.status for one in journal.steps(run.id)] == ["ok"]
 
 
 def test_an_environment_survives_the_pipe() -> None:
