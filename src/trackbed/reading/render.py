@@ -25,7 +25,8 @@ def outcome_text(outcome: Outcome, width: int) -> str:
     trouble = [f"  ! {outcome.item.trouble}"] if outcome.item.trouble else []
     reading = outcome.reading
     if reading is None:
-        return "\n".join([f"{name}: not recognised", *trouble])
+        said = "not recognised" if outcome.item.data else "empty"
+        return "\n".join([f"{name}: {said}", *trouble])
     version = f" {reading.tool_version}" if reading.tool_version else ""
     head = f"{name}: {reading.kind}{version}, {reading.quality}"
     if outcome.also:

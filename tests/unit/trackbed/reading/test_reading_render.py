@@ -42,6 +42,7 @@ def test_many_problems_are_cut() -> None:
 
 def test_what_no_kind_claims_is_not_recognised() -> None:
     assert _text("hello world\n") == "a.txt: not recognised"
+    assert _text("") == "a.txt: empty"
 
 
 def test_a_forced_kind_is_obeyed() -> None:
