@@ -37,6 +37,7 @@ NOT_STARTED = 127
 GRACE = 10.0
 _URGE_AFTER = 2.0
 _KILL_PATIENCE = 5.0
+_HANDLED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2), linux/prctl.h
 
 
@@ -105,7 +106,7 @@ class Supervisor:
         """Run the command to its end, natural or not; return its exit code."""
         told, tell = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
-        for kind in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+        for kind in _HANDLED:
             signal.signal(kind, lambda *_: None)
         self._pid = _start(command, environment)
         self._obey()
@@ -126,12 +127,13 @@ class Supervisor:
 
     def _fill(self) -> bool:
         """Read more from the parent, waiting for it; return False where there is no parent."""
-        select.select([self._control], [], [])
-        with contextlib.suppress(BlockingIOError):
-            more = os.read(self._control, 65536)
-            self._buffer += more
-            return bool(more)
-        return True
+        while True:
+            # Reading comes first: select(2) waits for ever for a FIFO that nobody has open.
+            with contextlib.suppress(BlockingIOError):
+                more = os.read(self._control, 65536)
+                self._buffer += more
+                return bool(more)
+            select.select([self._control], [], [])
 
     def _obey(self) -> None:
         orders, self._buffer = self._buffer, b""
@@ -184,16 +186,19 @@ class Supervisor:
 
 
 def _start(command: list[str], environment: dict[bytes, bytes]) -> int:
+    # Until it has handlers of its own the child would swallow a signal with ours.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
         return pid
     try:
         # Should we be killed ourselves, ansible-playbook at least is told.
         _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         signal.set_wakeup_fd(-1)
-        for kind in (signal.SIGCHLD, signal.SIGTERM):
+        for kind in _HANDLED:
             signal.signal(kind, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.execvpe(command[0], command, environment)  # noqa: S606  (a list, no shell)
     except OSError as error:
