@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sqlite3
 from pathlib import Path
+from urllib.parse import quote
 
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_place import (
     as_journal_error,
@@ -36,17 +38,16 @@ def import_journal(source: str | Path, target: str | Path, sha256: str | None = 
                 remedy="copy it again",
             )
         refuse_network_place(place)
-        database = sqlite3.connect(f"file:{origin.absolute()}?mode=ro", uri=True)
-        try:
+        source_uri = f"file:{quote(str(origin.absolute()))}?mode=ro"
+        with contextlib.closing(sqlite3.connect(source_uri, uri=True)) as database:
             stored_version(database, str(origin))
             told = str(database.execute("PRAGMA integrity_check").fetchone()[0])
             if told != "ok":
                 raise JournalError(f"{origin} is damaged: {told}", remedy="export it again")
             create_private(place)
-            copy = sqlite3.connect(place)
             try:
-                database.backup(copy)
-            finally:
-                copy.close()
-        finally:
-            database.close()
+                with contextlib.closing(sqlite3.connect(place)) as copy:
+                    database.backup(copy)
+            except BaseException:
+                place.unlink(missing_ok=True)
+                raise

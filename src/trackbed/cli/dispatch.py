@@ -27,6 +27,7 @@ VERBS: dict[str, Verb] = {
     "facts": observe.facts,
     "report": memory.report,
     "runs": memory.runs,
+    "journal": memory.journal,
     "status": memory.status,
     "config": memory.settings,
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ansible_collections.trackbed.cluster.plugins.plugin_utils import _finding
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import Finding, exit_code
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal import Journal
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_move import import_journal
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_rows import Run
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._names import natural_key
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._topology import Topology
@@ -55,6 +57,22 @@ def status(context: Context) -> int:
     context.output.text(render.status({"nodes": rows}, colour=context.output.colour))
     context.output.emit(context.document(code, nodes=rows))
     return code
+
+
+def journal(context: Context) -> int:
+    """Take the journal to another controller."""
+    file, place = str(Path(context.args.file).absolute()), context.journal_place()
+    if context.args.action == "import":
+        import_journal(file, place, context.args.sha256)
+        context.output.text(f"{place} is now the journal; its runs are those of {file}")
+        context.output.emit(context.document(_finding.EXIT_LEVEL, file=file, journal=place))
+        return _finding.EXIT_LEVEL
+    with context.journal(read_only=True) as opened:
+        digest = opened.export(file)
+    context.output.text(f"{digest}  {file}")
+    keys = {"file": file, "journal": place, "sha256": digest}
+    context.output.emit(context.document(_finding.EXIT_LEVEL, **keys))
+    return _finding.EXIT_LEVEL
 
 
 def settings(context: Context) -> int:

@@ -25,6 +25,7 @@ VERBS = {
     "facts": "read the nodes and show what was found",
     "report": "show a validation again, from the journal",
     "runs": "list, show or prune the runs of the journal",
+    "journal": "take the journal to another controller: export, import",
     "status": "say how each node stands, from the journal",
     "read": "understand files that somebody sent: outputs of tools, logs, bug reports, archives",
     "config": "show every setting and where its value came from",
@@ -70,6 +71,7 @@ def build(*, with_lab: bool = False) -> argparse.ArgumentParser:
     for verb in ("validate", "facts"):
         _add_observe(verbs, verb)
     _add_memory(verbs)
+    _add_journal(verbs)
     _add_read(verbs)
     _verb(verbs, "config", [_output_options(), _inventory_options()])
     if with_lab:
@@ -140,6 +142,22 @@ def _add_memory(verbs: Any) -> None:
     prunes.add_argument(
         "--keep", type=values.positive, required=True, metavar="N", help="how many runs to keep"
     )
+
+
+def _add_journal(verbs: Any) -> None:
+    """Add `journal`: the file as a whole."""
+    journal = _verb(verbs, "journal", [_output_options(), _inventory_options()])
+    actions = journal.add_subparsers(dest="action", metavar="ACTION", required=True)
+    again = [_output_options(again=True), _inventory_options(again=True)]
+    exports = actions.add_parser(
+        "export", help="copy it into a new file, and print its sha256", parents=again
+    )
+    exports.add_argument("file", metavar="FILE")
+    imports = actions.add_parser(
+        "import", help="make an exported file the journal, where there is none yet", parents=again
+    )
+    imports.add_argument("file", metavar="FILE")
+    imports.add_argument("--sha256", metavar="HEX", help="what `export` printed")
 
 
 def _add_read(verbs: Any) -> None:
