@@ -74,6 +74,15 @@ def _wait_until_gone(needle: str) -> list[str]:
     return _leftovers(needle)
 
 
+def _wait_for_a_step(place: Path) -> None:
+    for _ in range(200):
+        with Journal.open(place, read_only=True) as journal:
+            if journal.steps(journal.runs()[0].id):
+                return
+        time.sleep(0.05)
+    raise AssertionError("no step was written")
+
+
 def test_variables_options_and_check_mode_arrive(job: Callable[..., Job]) -> None:
     events = Events()
     tasks = """
@@ -279,6 +288,8 @@ def test_no_orphan_and_no_file_whatever_ends_the_command(
             started += line.strip() == "runner_on_start"
             if started == 2:
                 break
+        # The handler only enqueues: what the writer has not yet taken dies with the command.
+        _wait_for_a_step(tmp_path / "journal.sqlite")
         command.send_signal(number)
         rest = command.stdout.read()
     assert ("interrupted True []" in rest) == bool(says)
