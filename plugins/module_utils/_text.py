@@ -22,11 +22,12 @@ NOT_SUPPORTED = frozenset(
         "[not supported]",
         "not available",
         "[not available]",
-        "not active",
         "-",
         "--",
         "none",
         "unknown",
+        "requested functionality has been deprecated",
+        "[requested functionality has been deprecated]",
     }
 )
 # ... or it has one, but could not be asked for it.
@@ -44,8 +45,6 @@ UNREADABLE = frozenset(
         "function not found",
         "[function not found]",
         "not found",
-        "requested functionality has been deprecated",
-        "[requested functionality has been deprecated]",
     }
 )
 _NUMBER = re.compile(r"^([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?)\s*(.*)$")
