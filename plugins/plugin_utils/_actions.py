@@ -36,7 +36,7 @@ ACTIONS = {
         "Check that the node is up and that ansible reaches it (ansible -m ping), then validate "
         "again."
     ),
-    "install_tool": "Install the tool on the node (apply `trackbed site`), then validate again.",
+    "install_tool": "Install what is named on the node, then validate again.",
     "grant_access": "Let the module become root on the node (become: true), then validate again.",
     "repeat": "Validate again; where it happens again, run the tool by hand on the node and look.",
     "read_tool_error": "Run the tool by hand on the node and mend what it complains about.",
