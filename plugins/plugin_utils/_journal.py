@@ -112,8 +112,8 @@ class Journal:
     def begin_run(self, info: RunInfo) -> str:
         """Note that a run begins, before it does anything; return its id."""
         now = datetime.datetime.now(datetime.UTC)
-        run = new_run_id(now, secrets.token_hex(2))
         with self._transaction() as db:
+            run = _free_id(db, now)
             # We hold the right to write, so nobody else can still be running.
             db.execute(
                 "UPDATE runs SET state = ?, says = 'the process that ran it ended without a word'"
@@ -294,6 +294,14 @@ def _connect(place: Path, read_only: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _free_id(db: sqlite3.Connection, now: datetime.datetime) -> str:
+    """Return an id that no run has: a script may begin many within one second."""
+    while True:
+        run = new_run_id(now, secrets.token_hex(2))
+        if db.execute("SELECT 1 FROM runs WHERE id = ?", (run,)).fetchone() is None:
+            return run
 
 
 def _stamp(now: datetime.datetime) -> str:

@@ -290,3 +290,16 @@ def test_a_full_disk_is_an_error_and_loses_nothing(
         journal.write(run, big)
     assert "free space" in error.value.remedy
     assert [one.task for one in journal.steps(run)] == ["Good"]
+
+
+def test_two_runs_of_one_second_never_share_an_id(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suffixes = iter(["aaaa", "aaaa", "bbbb", "cccc"])
+    monkeypatch.setattr(
+        "ansible_collections.trackbed.cluster.plugins.plugin_utils._journal.secrets.token_hex",
+        lambda _bytes: next(suffixes),
+    )
+    ids = [journal.begin_run(INFO) for _ in range(2)]
+    assert len(set(ids)) == 2
+    assert len(journal.runs()) == 2
