@@ -17,7 +17,10 @@ cleanup() {
 }
 trap cleanup EXIT
 
-step() { printf '\n\033[1m== %s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9;]*m//g'; fi; }
+bold='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+
+step() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
 
 # Run a command, show it, and require its exit code.
 want() {
@@ -29,6 +32,17 @@ want() {
         printf 'demo: exit code %s, but %s was wanted of: %s\n' "$rc" "$code" "$*" >&2
         exit 1
     fi
+}
+
+# The last validation's findings, as the journal has them, must name this one and no other.
+# (`report` ends with the exit code of the validation, so that is not looked at here.)
+names_only() {
+    { trackbed report --json || true; } | python -c '
+import json, sys
+bad = [f for f in json.load(sys.stdin)["findings"] if f["verdict"] in ("fail", "warn")]
+found = [" ".join((f["check"], f["entity"], f["expected"], f["actual"])) for f in bad]
+if found != sys.argv[1:]:
+    sys.exit(f"demo: the findings are {found}, but {sys.argv[1:]} was wanted")' "$1"
 }
 
 step "Four simulated H100 nodes"
@@ -49,11 +63,15 @@ trackbed site --json | python -c '
 import json, sys
 changed = {row["node"]: row["changed"] for row in json.load(sys.stdin)["nodes"]}
 print("changed:", changed)
-sys.exit(any(changed.values()))' || { echo "demo: a second run changed something" >&2; exit 1; }
+sys.exit(any(changed.values()) or len(changed) != 4)' || {
+    echo "demo: a second run failed or changed something; zero changes on 4 nodes were wanted" >&2
+    exit 1
+}
 
 step "One GPU of one node trains its PCIe link at Gen4"
 want 0 trackbed lab fault --name "$name" gpu-003/gpu:5 pcie_gen4
 want 3 trackbed validate
+names_only "gpu_pcie_link gpu-003/gpu:5 Gen5 x16 Gen4 x16"
 
 step "Mended: level again"
 want 0 trackbed lab fault --name "$name" gpu-003/gpu:5 pcie_gen4 --clear
