@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Port counters of InfiniBand under one name, whichever tool prints them.
 
-Private to trackbed.cluster. Data counters count words of four bytes; they are given in bytes. The counters of
-the classic PortCounters attribute stop at the width given here (InfiniBand
-Architecture Specification, volume 1, section 16.1.3.5, and infiniband-diags
-ibqueryerrors.c); a value at that limit carries the note `at_least`.
+Private to trackbed.cluster. Data counters count words of four bytes; they are given
+in bytes. The counters of the classic PortCounters attribute stop at the width given
+here (InfiniBand Architecture Specification, volume 1, section 16.1.3.5, and
+infiniband-diags ibqueryerrors.c); a value at that limit carries the note `at_least`.
 """
 
 from __future__ import annotations
