@@ -266,7 +266,7 @@ class _Reader:
             note(self.reading, "truncated", "the last record has no port", entity=self.owner.path)
         if self.attributes:
             note(self.reading, "truncated", "the last record has attributes, but no node")
-        self.reading.entities.insert(0, Entity("", values=self._counts()))
+        self.reading.entities.insert(0, Entity("", values=dict(self._counts())))
         return self.reading
 
     def _counts(self) -> dict[str, int | None]:
