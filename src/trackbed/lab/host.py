@@ -24,6 +24,8 @@ _SYSCTLS = ("net/ipv4/ip_forward", "net/ipv4/conf", "net/ipv6/conf", "net/bridge
 _FIREWALLS = (("iptables", "ip"), ("ip6tables", "ip6"))
 _SECONDS = 20.0
 _FUSE = Path("/dev/fuse")
+# Made by podman at its first start after a boot: without it podman knows that all has ended.
+_PODMAN_MARK = Path("/run/libpod/alive")
 
 
 class Host:
@@ -93,9 +95,21 @@ class Host:
         keeper = self._keeper() or self._another_keeper(start=start)
         if keeper is None:
             return None
-        return Engine(
-            kind, limits.read(keeper.controllers), prefix=keeper.prefix, runner=self.runner
-        )
+        found = limits.read(keeper.controllers)
+        engine = Engine(kind, found, prefix=keeper.prefix, runner=self.runner)
+        self._forget_killed(engine)
+        return engine
+
+    def _forget_killed(self, engine: Engine) -> None:
+        """Let podman look anew where all processes of its running containers were killed at once.
+
+        Their network namespaces went with the keeper's mounts, and podman then refuses even to list
+        what there is. Without its mark it does what it does after a boot: nothing runs.
+        """
+        asked = engine.attempt(["ps", "--all", "--quiet"])
+        if asked.ok or "network namespace" not in asked.err or _monitors():
+            return
+        _PODMAN_MARK.unlink(missing_ok=True)
 
     def _keeper(self) -> Keeper | None:
         raw = self._load().get("keeper")
@@ -182,6 +196,18 @@ class Host:
     def _save(self, facts: Mapping[str, Any]) -> None:
         files.private_dir(self.dir)
         files.write(self._facts, json.dumps(facts, indent=1) + "\n")
+
+
+def _monitors(proc: Path = Path("/proc")) -> bool:
+    """Say whether any container's monitor lives: one, conmon, stands beside each that runs."""
+    names = (entry / "comm" for entry in proc.iterdir() if entry.name.isdigit())
+    for name in names:
+        try:
+            if name.read_text(encoding="utf-8", errors="replace").strip() == "conmon":
+                return True
+        except OSError:
+            continue  # it has just ended
+    return False
 
 
 def _mounts() -> set[str]:

@@ -193,6 +193,41 @@ def test_a_mixed_host_gets_one_keeper_for_all_calls(here, monkeypatch):
     assert stopped == [alive]
 
 
+@pytest.mark.parametrize("monitor_lives", [False, True])
+def test_containers_that_were_all_killed_are_forgotten(
+    here, monkeypatch, tmp_path, monitor_lives: bool
+):
+    made, fake, _, _ = here
+    alive = cgroups.Keeper(os.getpid(), cgroups.start_time(os.getpid()) or 0)
+    monkeypatch.setattr(cgroups, "layout", lambda mounts: cgroups.HYBRID)
+    monkeypatch.setattr(cgroups, "start_keeper", lambda: alive)
+    monkeypatch.setattr(host, "_monitors", lambda: monitor_lives)
+    mark = tmp_path / "alive"
+    mark.write_text("", encoding="ascii")
+    monkeypatch.setattr(host, "_PODMAN_MARK", mark)
+
+    def killed(argv, timeout):
+        if "ps" in argv and mark.exists():
+            said = "Error: joining network namespace of container 0dcd: unknown FS magic\n"
+            return Result(tuple(argv), 125, "", said)
+        return fake(argv, timeout)
+
+    made.runner = killed
+    assert made.engine(PODMAN, start=True) is not None
+    # A container that runs must never be forgotten.
+    assert mark.exists() is monitor_lives
+
+
+def test_monitors_are_found_by_their_name(tmp_path):
+    (tmp_path / "12").mkdir()
+    (tmp_path / "self").mkdir()
+    (tmp_path / "12" / "comm").write_text("bash\n", encoding="ascii")
+    assert not host._monitors(tmp_path)
+    (tmp_path / "13").mkdir()
+    (tmp_path / "13" / "comm").write_text("conmon\n", encoding="ascii")
+    assert host._monitors(tmp_path)
+
+
 def test_an_ordinary_host_needs_no_keeper(here, monkeypatch):
     made, _, _, _ = here
     monkeypatch.setattr(cgroups, "layout", lambda mounts: cgroups.UNIFIED)
