@@ -73,6 +73,11 @@ def _add_up_down(action: Callable[[str, str], argparse.ArgumentParser]) -> None:
         metavar="OS",
         help=f"{' or '.join(spec.SYSTEMS)} (default: the first)",
     )
+    up.add_argument(
+        "--head",
+        action=argparse.BooleanOptionalAction,
+        help="with a head that serves signed repositories of the vendors' packages",
+    )
     up.add_argument("--engine", default="", help="podman or docker (default: what is there)")
     down = action("down", "remove the lab and everything that it made")
     down.add_argument("--all", action="store_true", help="every lab")
@@ -110,8 +115,9 @@ def _up(call: Call) -> int:
             wanted=f"one of {', '.join(sorted(skus()))}",
             remedy="give one of these with --sku",
         )
+    args = call.args
     wish = lifecycle.Wish(
-        call.args.name, call.args.nodes, call.args.sku, call.args.system, call.args.engine
+        args.name, args.nodes, args.sku, args.system, engine=args.engine, head=args.head
     )
     result = lifecycle.up(wish, call.paths, call.host, call.say)
     record = result.record

@@ -38,10 +38,11 @@ class Container:
     image: str
     network: str
     address: str
-    hardware: str
-    boot: str
     recipe: str
-    """Changes with everything above that a running container cannot take over."""
+    """Changes with everything else here that a running container cannot take over."""
+    hardware: str = ""
+    boot: str = ""
+    """Both are empty for the head, which is an ordinary container: it simulates no machine."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ def run_argv(kind: str, want: Container, limits: HostLimits) -> list[str]:
         argv += ["--label", f"{key}={value}"]
     argv += ["--network", want.network, "--ip", want.address, "--network-alias", want.node]
     argv += ["--restart", "always"]
+    if not want.hardware:
+        return [*argv, *_common(kind, limits), want.image]
     argv += [f"--cap-add={name}" for name in CAPABILITIES]
     argv += ["--cap-add=SYS_RESOURCE"] if limits.may_raise else []
     argv += [f"--cap-drop={name}" for name in DROPPED]
@@ -74,12 +77,17 @@ def run_argv(kind: str, want: Container, limits: HostLimits) -> list[str]:
     argv += ["--device", "/dev/fuse"]
     argv += ["--mount", "type=tmpfs,destination=/lab,tmpfs-size=67108864"]
     argv += ["--volume", f"{want.hardware}:/lab/hw", "--volume", f"{want.boot}:/lab/boot:ro"]
-    argv += _podman_only(limits) if kind == PODMAN else _docker_only()
-    return [*argv, want.image]
+    argv += ["--systemd=always"] if kind == PODMAN else _docker_only()
+    return [*argv, *_common(kind, limits), want.image]
+
+
+def _common(kind: str, limits: HostLimits) -> list[str]:
+    """Return what every container needs here."""
+    return _podman_only(limits) if kind == PODMAN else ["--pull=never"]
 
 
 def _podman_only(limits: HostLimits) -> list[str]:
-    argv = ["--systemd=always", "--pull=never"]
+    argv = ["--pull=never"]
     if not limits.may_raise:
         # Podman's own defaults may lie above the hard limits. It was also seen to raise a number of
         # processes above 2**16 (podman 4.3), and then to be refused.
@@ -94,7 +102,7 @@ def _podman_only(limits: HostLimits) -> list[str]:
 def _docker_only() -> list[str]:
     # What podman's --systemd=always does. `container` tells systemd where it is; Docker's seccomp
     # filter follows the capabilities, and the node's init mounts its cgroups writable itself.
-    argv = ["--pull=never", "--cgroupns=private", "--env", "container=docker"]
+    argv = ["--cgroupns=private", "--env", "container=docker"]
     argv += ["--stop-signal", "SIGRTMIN+3"]
     for place in ("/run", "/run/lock", "/tmp"):  # noqa: S108  (inside the container)
         argv += ["--tmpfs", place]
@@ -121,7 +129,7 @@ def parse_inspect(text: str, network: str) -> list[Running]:
 
 def lab_of(name: str) -> str:
     """Return the lab that a network or a container of this name belongs to (see spec.py)."""
-    return re.sub(r"-gpu-\d+$", "", name.removeprefix("trackbed-"))
+    return re.sub(r"-(gpu-\d+|head)$", "", name.removeprefix("trackbed-"))
 
 
 def parse_subnets(text: str) -> list[ipaddress.IPv4Network]:

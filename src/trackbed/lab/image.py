@@ -1,12 +1,11 @@
-"""The image of the lab's nodes: named by what it is made of, built where it is missing.
+"""The lab's images: named by what they are made of, built where they are missing.
 
 The base is the ordinary Debian image of a registry; where no registry answers it is made from this
-machine's own, signed Debian mirror. Everything else is the same Containerfile.
+machine's own, signed Debian mirror. Everything else is the same recipe (see recipes.py).
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -18,11 +17,12 @@ from pathlib import Path
 from trackbed.errors import TrackbedError
 from trackbed.lab.command import CommandError, Runner, run
 from trackbed.lab.engine import PODMAN, Engine
+from trackbed.lab.recipes import Recipe
 from trackbed.lab.spec import SYSTEMS
 
 LABEL = "trackbed.image"
-RECIPE = Path(__file__).parent / "images" / "node"
-# Debian's images in the registry that engines ask by default; TRACKBED_LAB_BASE names another.
+# Debian's images in the registry that engines ask by default, and what names others.
+_OWN_BASES = {"node": "TRACKBED_LAB_BASE", "head": "TRACKBED_LAB_HEAD_BASE"}
 _BASES = {
     "debian12": "docker.io/library/debian:12-slim",
     "debian13": "docker.io/library/debian:13-slim",
@@ -41,50 +41,38 @@ class Image:
     how: str
 
 
-def recipe_hash(recipe: Path, system: str) -> str:
-    """Return what the image is named by: a hash over its recipe's files and the system."""
-    digest = hashlib.sha256(system.encode())
-    for path in sorted(recipe.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            digest.update(f"\0{path.relative_to(recipe)}\0".encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def name_of(system: str, recipe: Path = RECIPE) -> str:
-    """Return the name of the node image for an operating system."""
-    return f"localhost/trackbed-lab-node:{system}-{recipe_hash(recipe, system)}"
-
-
 def ensure(
     engine: Engine,
-    system: str,
+    recipe: Recipe,
     say: Callable[[str], None],
     *,
     environ: Mapping[str, str] = os.environ,
     runner: Runner = run,
 ) -> Image:
-    """Return the node image, built if it is not there."""
-    name = name_of(system)
+    """Return the image of a recipe, built if it is not there."""
+    name, kind = recipe.name, recipe.kind
     if _exists(engine, name):
         return Image(name, "already there")
-    base, how = _base(engine, system, say, environ, runner)
-    say(f"building the node image ({system}, {how}); this is done once")
-    argv = build_argv(name, base, RECIPE, chroot=_chroot(engine))
-    engine.call("building the node image", argv, _BUILD_SECONDS)
+    own = environ.get(_OWN_BASES[recipe.kind], "")
+    base, how = _base(engine, recipe.system, own, say, runner)
+    say(f"building the {kind} image ({recipe.system}, {how}); this is done once")
+    with tempfile.TemporaryDirectory(prefix="trackbed-lab-") as place:
+        recipe.write(Path(place))
+        argv = build_argv(recipe, base, Path(place), chroot=_chroot(engine))
+        engine.call(f"building the {kind} image", argv, _BUILD_SECONDS)
     return Image(name, how)
 
 
-def build_argv(name: str, base: str, recipe: Path, *, chroot: bool) -> list[str]:
-    """Return the arguments that build the image."""
+def build_argv(recipe: Recipe, base: str, context: Path, *, chroot: bool) -> list[str]:
+    """Return the arguments that build an image from its context."""
     return [
         "build",
         *(["--isolation=chroot"] if chroot else []),
-        f"--label={LABEL}=node",
+        f"--label={LABEL}={recipe.kind}",
         f"--build-arg=BASE={base}",
-        f"--file={recipe / 'Containerfile'}",
-        f"--tag={name}",
-        str(recipe),
+        f"--file={context / 'Containerfile'}",
+        f"--tag={recipe.name}",
+        str(context),
     ]
 
 
@@ -110,12 +98,12 @@ def _exists(engine: Engine, name: str) -> bool:
 def _base(
     engine: Engine,
     system: str,
+    own: str,
     say: Callable[[str], None],
-    environ: Mapping[str, str],
     runner: Runner,
 ) -> tuple[str, str]:
-    """Return the name of the base image and how it came."""
-    remote = environ.get("TRACKBED_LAB_BASE") or _BASES[system]
+    """Return the name of the base image and how it came; `own` is one that the user named."""
+    remote = own or _BASES[system]
     if _exists(engine, remote):
         return remote, f"on {remote}"
     # The manifest is small: where that does not come soon, the image will not either.

@@ -6,22 +6,24 @@ import shutil
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from trackbed.errors import TrackbedError, UsageError
-from trackbed.lab import files, image, inventory, keys, network, nodes, runtime
+from trackbed.lab import files, image, inventory, keys, network, nodes, recipes, runtime
 from trackbed.lab import record as records
 from trackbed.lab.engine import DOCKER, Engine
 from trackbed.lab.host import Host, Say
+from trackbed.lab.recipes import Recipe
 from trackbed.lab.record import LabRecord
-from trackbed.lab.spec import LabPaths, LabSpec
+from trackbed.lab.spec import HEAD, LabPaths, LabSpec
 
 T = TypeVar("T")
 # Starting a container is mostly the engine's own work; more at once only wait for its locks.
 _AT_ONCE = 4
 _SSH_SECONDS = 10.0
+_HEAD_KEY = "/srv/repositories/lab-archive-keyring.asc"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Wish:
     sku: str | None = None
     system: str | None = None
     engine: str = ""
+    head: bool | None = None
 
     def spec(self, existing: LabSpec | None) -> LabSpec:
         """Return the lab that is meant. Raises UsageError where another of this name exists."""
@@ -42,12 +45,12 @@ class Wish:
             nodes=base.nodes if self.nodes is None else self.nodes,
             sku=self.sku or base.sku,
             system=self.system or base.system,
+            head=base.head if self.head is None else self.head,
         )
         if existing is not None and spec != existing:
             raise UsageError(
-                f"the lab {self.name!r} is there, with {existing.nodes} nodes of {existing.sku} on "
-                f"{existing.system}",
-                wanted=f"{spec.nodes} nodes of {spec.sku} on {spec.system}",
+                f"the lab {self.name!r} is there, with {existing.words}",
+                wanted=spec.words,
                 remedy=f"take it down first (trackbed lab down --name {self.name}), or make one of "
                 "another --name",
             )
@@ -75,8 +78,9 @@ def up(wish: Wish, paths: LabPaths, host: Host, say: Say) -> UpResult:
         engine = _engine(host, kind, paths)
         _refuse_other(engine, spec, paths)
         host.remember()
-        made = image.ensure(engine, spec.system, say, environ=host.environ, runner=host.runner)
-        record = _place(spec, existing, engine, made.name)
+        made = _image(engine, recipes.node(spec.system), host, say)
+        head = _image(engine, recipes.head(), host, say).name if spec.head else ""
+        record = replace(_place(spec, existing, engine, made.name), head_image=head)
         record.save(_made(paths).record)
         changed = _converge(record, paths, host, engine, say)
         say(f"waiting for {spec.nodes} node{'s' * (spec.nodes > 1)}")
@@ -86,6 +90,10 @@ def up(wish: Wish, paths: LabPaths, host: Host, say: Say) -> UpResult:
                 say(f"{node}: these units failed: {', '.join(answer.failed)}")
         record.finish().save(paths.record)
     return UpResult(record.finish(), tuple(changed), made.how, time.monotonic() - began)
+
+
+def _image(engine: Engine, recipe: Recipe, host: Host, say: Say) -> image.Image:
+    return image.ensure(engine, recipe, say, environ=host.environ, runner=host.runner)
 
 
 def _made(paths: LabPaths) -> LabPaths:
@@ -144,6 +152,8 @@ def _converge(
     if inventory.write(record, paths, control):
         changed.append("inventory")
     wanted = {node: nodes.container(record, paths, node, engine) for node in spec.node_names}
+    if spec.head:
+        wanted[HEAD] = nodes.head_container(record, engine)
     there = {one.node: one for one in engine.containers(spec.name, spec.network)}
     good = [
         node
@@ -154,10 +164,16 @@ def _converge(
     if stale:
         say(f"removing what is left of {len(stale)} nodes")
         engine.remove(stale)
-    missing = [node for node in spec.node_names if node not in good]
+    missing = [node for node in wanted if node not in good]
     if missing:
         say(f"starting {', '.join(missing)}")
-        _each(missing, lambda node: engine.start(wanted[node]))
+    if HEAD in missing:
+        engine.start(wanted[HEAD])
+    if spec.head:
+        key = engine.call("reading the head's key", ["exec", wanted[HEAD].name, "cat", _HEAD_KEY])
+        for node in spec.node_names:
+            files.write(paths.node(node).boot / "head.asc", key)
+    _each([one for one in missing if one != HEAD], lambda node: engine.start(wanted[node]))
     return [*changed, *missing]
 
 

@@ -14,7 +14,7 @@ from trackbed.lab.command import Result, Runner, run
 from trackbed.lab.engine import Container, Engine, run_argv
 from trackbed.lab.hardware import change_tree, write_tree
 from trackbed.lab.record import LabRecord
-from trackbed.lab.spec import LabPaths, NodePaths
+from trackbed.lab.spec import HEAD, LabPaths, NodePaths
 from trackbed.lab.state import NodeState
 
 # A node is ready in one to three seconds; many at once on a few cores take turns.
@@ -118,6 +118,24 @@ def container(record: LabRecord, paths: LabPaths, node: str, engine: Engine) -> 
         boot=str(place.boot),
         recipe="",
     )
+    return _with_recipe(record, want, engine)
+
+
+def head_container(record: LabRecord, engine: Engine) -> Container:
+    """Return what the head's container must be."""
+    want = Container(
+        lab=record.spec.name,
+        node=HEAD,
+        name=record.spec.container(HEAD),
+        image=record.head_image,
+        network=record.spec.network,
+        address=record.head_address,
+        recipe="",
+    )
+    return _with_recipe(record, want, engine)
+
+
+def _with_recipe(record: LabRecord, want: Container, engine: Engine) -> Container:
     argv = run_argv(engine.kind, want, engine.limits)
     text = "\0".join([engine.runtime, record.subnet, *argv])
     return replace(want, recipe=hashlib.sha256(text.encode()).hexdigest()[:12])

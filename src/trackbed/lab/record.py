@@ -13,6 +13,7 @@ from trackbed.lab import files
 from trackbed.lab.spec import LabPaths, LabSpec
 
 SCHEMA = 1
+HEAD_NUMBER = 2
 FIRST_NODE = 11
 
 
@@ -25,6 +26,12 @@ class LabRecord:
     image: str
     subnet: str
     finished: bool = False
+    head_image: str = ""
+
+    @property
+    def head_address(self) -> str:
+        """Return the head's address."""
+        return str(ipaddress.ip_network(self.subnet)[HEAD_NUMBER])
 
     @property
     def addresses(self) -> dict[str, str]:

@@ -18,6 +18,7 @@ SYSTEMS = {"debian12": "bookworm", "debian13": "trixie"}
 DEFAULT_SYSTEM = "debian12"
 # The lab's /24 network gives addresses .11 to .250 to nodes; the first ten are for the head.
 MAX_NODES = 240
+HEAD = "head"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
@@ -29,6 +30,7 @@ class LabSpec:
     nodes: int = DEFAULT_NODES
     sku: str = DEFAULT_SKU
     system: str = DEFAULT_SYSTEM
+    head: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no lab can be."""
@@ -45,6 +47,12 @@ class LabSpec:
                 wanted=" or ".join(SYSTEMS),
                 remedy="give one of these with --os",
             )
+
+    @property
+    def words(self) -> str:
+        """Return what it is, for a person."""
+        head = " and a head" if self.head else ""
+        return f"{self.nodes} nodes of {self.sku} on {self.system}{head}"
 
     @property
     def node_names(self) -> tuple[str, ...]:

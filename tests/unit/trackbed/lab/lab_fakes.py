@@ -146,6 +146,8 @@ class FakeEngine:
         return "trackbed-lab: boot\n", 0
 
     def _exec(self, words: list[str]) -> tuple[str, int]:
+        if words[1] == "cat":
+            return "-----BEGIN PGP PUBLIC KEY BLOCK-----\n", 0
         return "planted.service failed\n", 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +9,10 @@ from pathlib import Path
 import pytest
 from lab_fakes import ORDINARY, RESTRICTED, FakeEngine
 
-from trackbed.errors import TrackbedError
-from trackbed.lab import image
+from trackbed.errors import TrackbedError, UsageError
+from trackbed.lab import image, recipes
 from trackbed.lab.engine import DOCKER, PODMAN, Engine
+from trackbed.lab.recipes import Recipe
 
 
 @pytest.fixture
@@ -20,28 +20,61 @@ def fake():
     return FakeEngine()
 
 
+NODE = recipes.node("debian12").sources[0]
+
+
 def ensure(fake, system="debian12", limits=ORDINARY, environ=None, said=None):
     engine = Engine(PODMAN, limits, runner=fake)
     say = (said if said is not None else []).append
-    return image.ensure(engine, system, say, environ=environ or {}, runner=fake)
+    return image.ensure(engine, recipes.node(system), say, environ=environ or {}, runner=fake)
 
 
 def test_the_name_changes_with_every_byte_of_the_recipe(tmp_path):
+    def name(system: str = "debian12", *families: str) -> str:
+        return Recipe("node", system, (tmp_path,), families).name
+
     (tmp_path / "Containerfile").write_text("FROM x\n", encoding="ascii")
-    first = image.name_of("debian12", tmp_path)
-    assert first == image.name_of("debian12", tmp_path)
-    assert first != image.name_of("debian13", tmp_path)
+    first = name()
+    assert first == name()
+    assert first != name("debian13")
+    assert first != name("debian12", "debian")
     (tmp_path / "init").write_text("", encoding="ascii")
-    second = image.name_of("debian12", tmp_path)
+    second = name()
     assert second != first
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__/x.pyc").write_text("", encoding="ascii")
-    assert image.name_of("debian12", tmp_path) == second
+    assert name() == second
+
+
+def test_contexts_hold_what_the_containerfiles_copy(tmp_path):
+    for recipe in (recipes.node("debian12"), recipes.head()):
+        dest = tmp_path / recipe.kind
+        dest.mkdir()
+        recipe.write(dest)
+        for line in (dest / "Containerfile").read_text(encoding="utf-8").splitlines():
+            if line.startswith("COPY ") and "--from" not in line:
+                for word in line.split()[1:-1]:
+                    assert (dest / word).exists(), line
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+def test_a_machine_without_packages_is_told_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(recipes.platform, "machine", lambda: "s390x")
+    with pytest.raises(UsageError, match="s390x"):
+        recipes.head().write(tmp_path)
+
+
+def test_the_head_has_a_base_of_its_own(fake):
+    engine = Engine(PODMAN, ORDINARY, runner=fake)
+    fake.images.add("mine:1")
+    given = {"TRACKBED_LAB_BASE": "mine:1"}
+    made = image.ensure(engine, recipes.head(), lambda text: None, environ=given, runner=fake)
+    assert "debian:13-slim" in made.how
 
 
 def test_the_base_comes_from_a_registry_where_one_answers(fake):
     made = ensure(fake)
-    assert made.name == image.name_of("debian12")
+    assert made.name == recipes.node("debian12").name
     assert "docker.io/library/debian:12-slim" in made.how
     assert fake.verbs() == ["pull", "build"]
     assert ensure(fake).how == "already there"
@@ -123,109 +156,15 @@ def test_the_bootstrap_uses_them():
 def test_images_are_removed_by_their_label(fake):
     ensure(fake)
     engine = Engine(PODMAN, ORDINARY, runner=fake)
-    assert image.name_of("debian12") in image.remove_all(engine)
+    assert recipes.node("debian12").name in image.remove_all(engine)
     assert fake.images == set()
     assert image.remove_all(engine) == []
 
 
-@pytest.fixture
-def node(tmp_path):
-    """The stand-ins for kmod, with their fixed places moved into a directory."""
-    for name in ("kmod", "modules-load"):
-        text = (image.RECIPE / name).read_text(encoding="utf-8")
-        for place in ("/lab/", "/sys/module", "/proc/sys/kernel", "/etc/mod", "/run/mod",
-                      "/usr/lib/mod", "/usr/sbin/"):  # fmt: skip
-            text = text.replace(place, f"{tmp_path}{place}")
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        (tmp_path / name).chmod(0o700)
-    for place in ("lab/hw", "sys/module/kernel_own", "proc/sys/kernel", "etc/modules-load.d",
-                  "etc/modprobe.d", "usr/lib/modules-load.d", "usr/sbin"):  # fmt: skip
-        (tmp_path / place).mkdir(parents=True)
-    (tmp_path / "lab/hw/modules.available").write_text(
-        "nvidia-peermem\ntcp_bbr\n", encoding="ascii"
-    )
-    (tmp_path / "lab/modules").write_text("", encoding="ascii")
-    (tmp_path / "proc/sys/kernel/osrelease").write_text("6.1.0-50-amd64\n", encoding="ascii")
-    for name in ("modprobe", "rmmod", "lsmod"):
-        (tmp_path / "usr/sbin" / name).symlink_to("../../kmod")
-    return tmp_path
-
-
-def call(node, name, *args):
-    path = node / name if name == "modules-load" else node / "usr/sbin" / name
-    return subprocess.run(
-        [str(path), *args], capture_output=True, text=True, timeout=20, check=False,
-        env={"PATH": os.defpath + ":/usr/sbin"},
-    )  # fmt: skip
-
-
-def test_modprobe_loads_what_there_is_under_both_spellings(node):
-    assert call(node, "modprobe", "nvidia_peermem").returncode == 0
-    assert call(node, "modprobe", "nvidia-peermem").returncode == 0
-    state = node / "sys/module/nvidia_peermem/initstate"
-    assert state.read_text(encoding="ascii") == "live\n"
-    listed = call(node, "lsmod").stdout.splitlines()
-    assert listed[0].split() == ["Module", "Size", "Used", "by"]
-    assert [line.split()[0] for line in listed[1:]] == ["nvidia_peermem"]
-
-
-def test_modprobe_answers_as_kmod_for_what_is_missing(node):
-    done = call(node, "modprobe", "no_such-one")
-    assert done.returncode == 1
-    assert done.stderr == (
-        "modprobe: FATAL: Module no_such-one not found in directory /lib/modules/6.1.0-50-amd64\n"
-    )
-    assert call(node, "modprobe", "-q", "no_such").stderr == ""
-    assert call(node, "modprobe").returncode == 1
-    assert call(node, "modprobe", "--strange", "x").returncode == 1
-
-
-def test_a_module_is_taken_out_again(node):
-    call(node, "modprobe", "-a", "tcp_bbr", "nvidia_peermem")
-    assert call(node, "modprobe", "-r", "tcp_bbr").returncode == 0
-    assert not (node / "sys/module/tcp_bbr").exists()
-    assert "tcp_bbr" not in call(node, "lsmod").stdout
-    assert "nvidia_peermem" in call(node, "lsmod").stdout
-    assert call(node, "rmmod", "nvidia_peermem").returncode == 0
-    assert (node / "lab/modules").read_text(encoding="ascii") == ""
-    gone = call(node, "rmmod", "tcp_bbr")
-    assert gone.returncode == 1
-    assert "rmmod: ERROR: Module tcp_bbr is not currently loaded" in gone.stderr
-    assert call(node, "modprobe", "-r", "tcp_bbr").returncode == 0
-    assert call(node, "modprobe", "-r", "none").returncode == 1
-
-
-def test_what_is_built_in_is_there_and_stays(node):
-    assert call(node, "modprobe", "kernel-own").returncode == 0
-    done = call(node, "modprobe", "-r", "kernel_own")
-    assert (done.returncode, done.stderr) == (
-        1,
-        "modprobe: FATAL: Module kernel_own is builtin.\n",
-    )
-
-
-def test_a_dry_run_and_parameters_load_nothing_else(node):
-    assert call(node, "modprobe", "-n", "tcp_bbr").returncode == 0
-    assert not (node / "sys/module/tcp_bbr").exists()
-    assert call(node, "modprobe", "tcp_bbr", "option=1").returncode == 0
-
-
-def test_the_boot_loads_what_files_ask_for_and_not_what_is_blacklisted(node):
-    (node / "etc/modules-load.d/a.conf").write_text("# c\n\n; d\ntcp_bbr\n", encoding="ascii")
-    (node / "usr/lib/modules-load.d/a.conf").write_text("hidden_by_etc\n", encoding="ascii")
-    (node / "usr/lib/modules-load.d/b.conf").write_text("nvidia-peermem\n", encoding="ascii")
-    (node / "etc/modprobe.d/b.conf").write_text("blacklist nvidia-peermem\n", encoding="ascii")
-    assert call(node, "modules-load").returncode == 0
-    assert (node / "sys/module/tcp_bbr").exists()
-    assert not (node / "sys/module/nvidia_peermem").exists()
-    (node / "etc/modules-load.d/c.conf").write_text("missing\ntcp_bbr\n", encoding="ascii")
-    assert call(node, "modules-load").returncode == 1
-
-
-@pytest.mark.parametrize("name", ["init", "kmod", "modules-load"])
+@pytest.mark.parametrize("name", ["init", "modules-load", "modinfo", "uname"])
 def test_the_shell_programs_parse(name):
     shell = "bash" if name == "init" else "sh"
     done = subprocess.run(
-        [shell, "-n", str(image.RECIPE / name)], capture_output=True, text=True, check=False
+        [shell, "-n", str(NODE / name)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -11,9 +11,11 @@ import sys
 
 import pytest
 
-from trackbed.lab.image import RECIPE
+from trackbed.lab import recipes
 
-_SPEC = importlib.util.spec_from_file_location("lab_kernelfs", RECIPE / "kernelfs.py")
+_SPEC = importlib.util.spec_from_file_location(
+    "lab_kernelfs", recipes.node("debian12").sources[0] / "kernelfs.py"
+)
 assert _SPEC is not None
 assert _SPEC.loader is not None
 kernelfs = importlib.util.module_from_spec(_SPEC)

@@ -70,6 +70,23 @@ def test_up_makes_everything_once(lab):
     assert lab.fake.verbs() == before
 
 
+def test_the_head_comes_first_and_tells_the_nodes_its_key(lab):
+    made = lab.up(nodes=2, head=True)
+    assert made.record.spec.head
+    started = [call for call in lab.fake.calls if call[:2] == ["podman", "run"]]
+    heads = [call for call in started if call[call.index("--hostname") + 1] == "head"]
+    assert started[0] == heads[0]
+    assert heads[0][heads[0].index("--ip") + 1] == made.record.head_address
+    # It is an ordinary container: it simulates no machine, so it needs none of a node's rights.
+    assert not [word for word in heads[0] if "cap-add" in word or "/dev/fuse" in word]
+    for node in made.record.spec.node_names:
+        key = lab.paths.node(node).boot / "head.asc"
+        assert key.read_text(encoding="ascii").startswith("-----BEGIN PGP PUBLIC KEY BLOCK")
+    assert lab.up().changed == ()
+    assert lab.down()
+    assert lab.fake.containers == {}
+
+
 def test_another_shape_of_an_existing_lab_is_refused(lab):
     lab.up(nodes=2)
     for wish in ({"nodes": 3}, {"sku": "b200"}, {"system": "debian13"}):

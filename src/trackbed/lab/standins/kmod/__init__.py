@@ -1,0 +1,1 @@
+"""Stand-ins for modprobe, rmmod and lsmod."""
