@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trackbed.errors import UsageError
-from trackbed.lab.hardware.effects import FAULTS, Fault, fault_named
+from trackbed.lab.hardware.effects import FAULTS
+from trackbed.lab.hardware.fault import Fault, fault_named
 from trackbed.lab.hardware.plan import healthy_plan, plan_of
 from trackbed.lab.state import WHOLE_NODE, FaultMark, NodeState
 

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from trackbed.errors import UsageError
-from trackbed.lab.hardware.model import PORT_TYPES, Bar, Part
+from trackbed.lab.hardware.model import PORT_TYPES, Adapter, Bar, Dimm, Part, Platform
 
 _HERE = Path(__file__).resolve().parent
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -36,6 +36,7 @@ _PART_KEYS = frozenset(
         "extended",
         "driver",
         "vpd",
+        "adapter",
     ]
 )
 _SEAT_KEYS = frozenset(
@@ -53,7 +54,7 @@ _SEAT_KEYS = frozenset(
         "ports",
     ]
 )
-_SKU_KEYS = frozenset({"schema", "title", "numa_cpus", "blocks", "tree"})
+_SKU_KEYS = frozenset({"schema", "title", "numa_cpus", "platform", "blocks", "tree"})
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Sku:
     name: str
     title: str
     numa_cpus: tuple[str, ...]
+    platform: Platform
     tree: tuple[Seat, ...]
 
 
@@ -97,7 +99,7 @@ def sku(name: str) -> Sku:
     doc = _checked(_yaml(_HERE / where), _SKU_KEYS, where)
     blocks = doc.get("blocks", {})
     seats = tuple(_seat(entry, blocks, f"{where}: tree") for entry in doc["tree"])
-    return Sku(name, doc["title"], tuple(doc["numa_cpus"]), seats)
+    return Sku(name, doc["title"], tuple(doc["numa_cpus"]), platform(doc["platform"]), seats)
 
 
 @cache
@@ -108,6 +110,21 @@ def parts() -> Mapping[str, Part]:
         for key, entry in _yaml(path).items():
             found[key] = _part(key, _checked(entry, _PART_KEYS, f"parts/{path.name}: {key}"))
     return found
+
+
+@cache
+def platform(name: str) -> Platform:
+    """Return a server by name: a file of platforms/."""
+    doc = dict(_yaml(_HERE / "platforms" / f"{name}.yaml"))
+    slots = doc.pop("dimms")
+    dimms = [
+        Dimm(
+            slots["locator"].format(cpu=cpu, n=n), slots["bank"].format(cpu=cpu, n=n), slots["gib"]
+        )
+        for cpu in range(doc["sockets"])
+        for n in range(slots["count"])
+    ]
+    return Platform(**{**doc, "bios_old": tuple(doc["bios_old"]), "dimms": tuple(dimms)})
 
 
 @cache
@@ -170,6 +187,7 @@ def _part(key: str, entry: Mapping[str, Any]) -> Part:
         extended=_capabilities(entry.get("extended", {})),
         driver=entry.get("driver"),
         vpd=entry.get("vpd", {}),
+        adapter=Adapter(**entry["adapter"]) if entry.get("adapter") else None,
     )
 
 

@@ -1,53 +1,19 @@
-"""What each fault does to the plan of a node's hardware. Pure.
-
-Every effect is a function of the plan and a target (`node`, or the name of a device), and
-does the same again when it is applied again.
-"""
+"""The lab's faults, and what those of the PCI tree do to the plan of a node. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trackbed.errors import UsageError
+from trackbed.lab.hardware import effects_platform
+from trackbed.lab.hardware.fault import Fault, table, the
 from trackbed.lab.hardware.model import DOWNSTREAM, Device, Plan
 
 # Source validation, request and completion redirect, upstream forwarding: what firmware and
 # hypervisors switch on, and what sends peer-to-peer traffic through the root port.
 ACS_ON = 0x001D
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A kind of fault: on what it can be planted, and what a person will see."""
-
-    kind: str
-    target: str  # gpu or node
-    effect: str
-    apply: Callable[[Plan, str], Plan]
-
-
-def fault_named(kind: str, faults: Mapping[str, Fault]) -> Fault:
-    """Return a fault by kind; raises UsageError with the list of kinds."""
-    if kind not in faults:
-        raise UsageError(
-            f"the lab has no fault {kind!r}",
-            wanted=f"one of {', '.join(sorted(faults))}",
-            remedy="`trackbed lab faults` lists them with their effects",
-        )
-    return faults[kind]
-
-
-def _the(plan: Plan, target: str) -> Device:
-    device = plan.find(target)
-    if device is None:
-        raise UsageError(
-            f"{plan.node} has no {target!r}",
-            wanted=f"one of {', '.join(plan.names())}",
-            remedy="clear the fault that removed it, or choose another target",
-        )
-    return device
 
 
 def _link_at_most(gen: int | None, width: int | None) -> Callable[[Plan, str], Plan]:
@@ -64,7 +30,7 @@ def _link_at_most(gen: int | None, width: int | None) -> Callable[[Plan, str], P
         )
 
     def apply(plan: Plan, target: str) -> Plan:
-        device = _the(plan, target)
+        device = the(plan, target)
         if gen is not None and device.part.max_gen is not None and device.part.max_gen <= gen:
             raise UsageError(
                 f"{target} of {plan.node} ({plan.sku}) has a Gen{device.part.max_gen} link "
@@ -95,7 +61,7 @@ def _missing(plan: Plan, target: str) -> Plan:
 
 
 def _off_bus(plan: Plan, target: str) -> Plan:
-    device = _the(plan, target)
+    device = the(plan, target)
     plan = _port_down(plan, device, presence=True)
     return plan.with_device(device.address, lambda gpu: replace(gpu, responds=False))
 
@@ -123,49 +89,48 @@ def _acs_on(plan: Plan, _target: str) -> Plan:
     return plan.mapped(change)
 
 
-FAULTS: Mapping[str, Fault] = {
-    fault.kind: fault
-    for fault in (
-        Fault(
-            "pcie_gen4",
-            "gpu",
-            "The GPU's PCIe link, at both of its ends, runs at Gen4 (16 GT/s) although both ends"
-            " can do Gen5.",
-            _link_at_most(4, None),
-        ),
-        Fault(
-            "pcie_x8",
-            "gpu",
-            "The GPU's PCIe link, at both of its ends, runs with 8 of its 16 lanes.",
-            _link_at_most(None, 8),
-        ),
-        Fault(
-            "gpu_missing",
-            "gpu",
-            "The GPU is gone from the bus: no PCI device, and the port above it has no link and"
-            " sees no card.",
-            _missing,
-        ),
-        Fault(
-            "gpu_off_bus",
-            "gpu",
-            "The GPU has fallen off the bus: the kernel still lists it, every read of its config"
-            " space answers ff (lspci: Unknown header type 7f, or rev ff), and the port above it"
-            " has no link.",
-            _off_bus,
-        ),
-        Fault(
-            "kernel_other",
-            "node",
-            "The node runs another kernel release than its peers (the one before).",
-            _other_kernel,
-        ),
-        Fault(
-            "acs_on",
-            "node",
-            "ACS redirection is on at every root port and switch port that has it, so that traffic"
-            " between GPU and NIC goes by way of the CPU.",
-            _acs_on,
-        ),
-    )
-}
+_PCI = table(
+    Fault(
+        "pcie_gen4",
+        "gpu",
+        "The GPU's PCIe link, at both of its ends, runs at Gen4 (16 GT/s) although both ends"
+        " can do Gen5.",
+        _link_at_most(4, None),
+    ),
+    Fault(
+        "pcie_x8",
+        "gpu",
+        "The GPU's PCIe link, at both of its ends, runs with 8 of its 16 lanes.",
+        _link_at_most(None, 8),
+    ),
+    Fault(
+        "gpu_missing",
+        "gpu",
+        "The GPU is gone from the bus: no PCI device, and the port above it has no link and"
+        " sees no card.",
+        _missing,
+    ),
+    Fault(
+        "gpu_off_bus",
+        "gpu",
+        "The GPU has fallen off the bus: the kernel still lists it, every read of its config"
+        " space answers ff (lspci: Unknown header type 7f, or rev ff), and the port above it"
+        " has no link.",
+        _off_bus,
+    ),
+    Fault(
+        "kernel_other",
+        "node",
+        "The node runs another kernel release than its peers (the one before).",
+        _other_kernel,
+    ),
+    Fault(
+        "acs_on",
+        "node",
+        "ACS redirection is on at every root port and switch port that has it, so that traffic"
+        " between GPU and NIC goes by way of the CPU.",
+        _acs_on,
+    ),
+)
+
+FAULTS: Mapping[str, Fault] = {**_PCI, **effects_platform.FAULTS}

@@ -38,6 +38,49 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Adapter:
+    """What the RDMA stack says of an adapter; rates as the kernel writes them."""
+
+    ca_type: str  # MT4129
+    firmware: str
+    board_id: str  # the PSID
+    rate: str  # 400 Gb/sec (4X NDR)
+    half_rate: str  # what it trains at with half of its lanes
+    link_layer: str  # InfiniBand or Ethernet
+    up: bool = True
+
+
+@dataclass(frozen=True)
+class Dimm:
+    """One memory slot; `size_gib` 0 is an empty one."""
+
+    locator: str
+    bank: str
+    size_gib: int
+
+
+@dataclass(frozen=True)
+class Platform:
+    """The server around the devices: what its firmware says in the SMBIOS tables."""
+
+    vendor: str
+    product: str
+    bios_vendor: str
+    bios_version: str
+    bios_date: str  # MM/DD/YYYY
+    bios_old: tuple[str, str]  # version and date of the release before
+    cpu: str
+    cpu_vendor: str
+    cores: int  # of one socket
+    sockets: int
+    cpu_mhz: int
+    dimm_vendor: str
+    dimm_part: str
+    dimm_mt_s: int
+    dimms: tuple[Dimm, ...]
+
+
+@dataclass(frozen=True)
 class Part:
     """A kind of silicon: what every piece of it has in common (from the parts files)."""
 
@@ -58,6 +101,7 @@ class Part:
     extended: Mapping[str, Mapping[str, int]]
     driver: str | None  # the kernel's own driver, bound at boot
     vpd: Mapping[str, str]
+    adapter: Adapter | None = None
 
     @property
     def is_bridge(self) -> bool:
@@ -91,6 +135,7 @@ class Device:
     link_up: bool = True
     presence: bool = True  # the slot of a port sees a card
     responds: bool = True
+    adapter: Adapter | None = None  # as it is now; the part's is as it is made
 
     @property
     def bus(self) -> int:
@@ -107,6 +152,7 @@ class Plan:
     kernel_release: str
     modules: tuple[str, ...]
     numa_cpus: tuple[str, ...]  # cpulist of each NUMA node
+    platform: Platform
     devices: tuple[Device, ...] = field(default_factory=tuple)
 
     def find(self, target: str) -> Device | None:

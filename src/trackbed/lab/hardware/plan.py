@@ -10,7 +10,8 @@ from trackbed.errors import UsageError
 from trackbed.lab.hardware import catalogue
 from trackbed.lab.hardware.addresses import place
 from trackbed.lab.hardware.catalogue import Seat
-from trackbed.lab.hardware.effects import FAULTS, fault_named
+from trackbed.lab.hardware.effects import FAULTS
+from trackbed.lab.hardware.fault import fault_named
 from trackbed.lab.hardware.model import Device, Plan, seeded
 from trackbed.lab.state import WHOLE_NODE, NodeState
 
@@ -39,6 +40,7 @@ def healthy_plan(state: NodeState) -> Plan:
         kernel_release=state.kernel_release,
         modules=catalogue.modules(),
         numa_cpus=sku.numa_cpus,
+        platform=sku.platform,
         devices=devices,
     )
     for target, values in state.overrides.items():
@@ -145,6 +147,7 @@ def _device(
         current_width=width,
         payload=part.payload,
         read_request=part.read_request,
+        adapter=part.adapter,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
+from trackbed.lab.hardware import infiniband, smbios
 from trackbed.lab.hardware.capabilities import trained
 from trackbed.lab.hardware.config import config_space
 from trackbed.lab.hardware.model import Bar, Device, Plan, Window
@@ -35,6 +36,11 @@ def _entries(plan: Plan) -> Iterator[tuple[PurePosixPath, bytes | PurePosixPath 
     yield PurePosixPath("modules.available"), "".join(f"{m}\n" for m in plan.modules).encode()
     for name in ("devices", "slots", "drivers"):
         yield pci / name, None
+    yield from infiniband.entries(plan)
+    for name, data in smbios.tables(plan).items():
+        yield PurePosixPath("firmware/dmi/tables") / name, data
+    for name, text in smbios.identity(plan).items():
+        yield PurePosixPath("class/dmi/id") / name, f"{text}\n".encode()
     for device in plan.devices:
         here = pci / "devices" / device.address
         yield here, None
@@ -44,6 +50,8 @@ def _entries(plan: Plan) -> Iterator[tuple[PurePosixPath, bytes | PurePosixPath 
         if driver:
             yield pci / "drivers" / driver, None
             yield here / "driver", PurePosixPath("../../drivers") / driver
+        if device.adapter is not None:
+            yield from infiniband.links(plan, device, here)
         if device.slot is not None:
             bus = f"0000:{device.secondary:02x}:00"
             yield pci / "slots" / str(device.slot), None

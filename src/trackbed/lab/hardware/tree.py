@@ -14,14 +14,15 @@ from trackbed.lab.hardware.plan import plan_of
 from trackbed.lab.hardware.sysfs import Tree, tree_of
 from trackbed.lab.state import NodeState
 
-_OWNED = ("pci",)  # below these, what the plan does not have is removed
+_OWNED = ("pci", "class", "firmware")  # below these, what the plan does not have is removed
 
 
 def write_tree(state: NodeState, dest: Path) -> None:
     """Make `dest` show the hardware of `state` as after a cold boot.
 
-    Writes dest/pci (for /sys/bus/pci), dest/osrelease (for /proc/sys/kernel/osrelease) and
-    dest/modules.available (names, one a line). What programs in the node had written to config
+    Writes dest/pci (for /sys/bus/pci), dest/class and dest/firmware (for /sys/class and
+    /sys/firmware), dest/osrelease (for /proc/sys/kernel/osrelease) and dest/modules.available
+    (names, one a line). What programs in the node had written to config
     space is lost, as it is in a boot; use `change_tree` for a fault in a running node.
     """
     wanted = tree_of(plan_of(state))
@@ -49,11 +50,12 @@ def change_tree(before: NodeState, after: NodeState, dest: Path) -> None:
 
 
 def _remove_others(wanted: Tree, dest: Path) -> None:
+    keep = {*wanted, *(parent for path in wanted for parent in path.parents)}
     for owned in _OWNED:
         for root, directories, files in os.walk(dest / owned, topdown=True):
             here = PurePosixPath(Path(root).relative_to(dest).as_posix())
             for name in [*directories, *files]:
-                if here / name in wanted:
+                if here / name in keep:
                     continue
                 path = Path(root, name)
                 if path.is_dir() and not path.is_symlink():
@@ -76,6 +78,7 @@ def _put(path: Path, content: bytes | PurePosixPath | None) -> None:
 def _link(path: Path, target: str) -> None:
     if path.is_symlink() and os.readlink(path) == target:  # noqa: PTH115 - text, not a Path
         return
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     path.symlink_to(target)
 

@@ -126,7 +126,10 @@ def test_interrupts_and_serials_are_unlike(sku: str) -> None:
 def test_a_plan_depends_on_the_state_alone() -> None:
     assert tree_of(_plan()) == tree_of(_plan())
     other = tree_of(plan_of(replace(STATE, name="gpu-003")))
-    assert {p.name for p, data in tree_of(_plan()).items() if other[p] != data} == {"config", "vpd"}
+    differing = [path for path, data in tree_of(_plan()).items() if other[path] != data]
+    assert {p.name for p in differing if p.parts[0] == "pci"} == {"config", "vpd"}
+    # Beside them only what has serial numbers: adapters and the server itself.
+    assert {p.parts[0] for p in differing} == {"pci", "class", "firmware"}
 
 
 def test_overrides_reach_the_registers() -> None:
@@ -173,7 +176,8 @@ def test_a_size_that_pcie_does_not_have_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", sorted(FAULTS))
 def test_a_fault_applied_twice_is_the_fault(kind: str) -> None:
-    target = "node" if FAULTS[kind].target == "node" else "gpu:5"
+    on = FAULTS[kind].target
+    target = "node" if on == "node" else f"{on}:5"
     once = FAULTS[kind].apply(_plan(), target)
     if kind != "kernel_other":  # its opposite would be a third release; a state holds it once
         assert FAULTS[kind].apply(once, target) == once

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from trackbed.lab import faults
-from trackbed.lab.hardware import change_tree, write_tree
+from trackbed.lab.hardware import change_tree, effects_platform, write_tree
 from trackbed.lab.state import NodeState
 
 STATE = NodeState("gpu-002", "h100-sxm")
@@ -94,6 +94,7 @@ TABLE = {
     "gpu_missing": {GPU: None, PORT: sorted(NO_LINK + NO_CARD)},
     "gpu_off_bus": {GPU: "no capability", PORT: sorted(NO_LINK)},
     "kernel_other": {},
+    **{kind: {} for kind in effects_platform.FAULTS},
     "acs_on": "every port with ACS",
 }
 _ACS = "ACSCtl: SrcValid{0} TransBlk- ReqRedir{0} CmpltRedir{0} UpstreamFwd{0} EgressCtrl- "
@@ -108,7 +109,8 @@ def test_the_table_has_every_fault() -> None:
 def test_a_fault_changes_exactly_what_it_says(
     tree: Path, healthy: dict[str, list[str]], kind: str
 ) -> None:
-    target = "node" if faults.FAULTS[kind].target == "node" else "gpu:5"
+    wanted_target = faults.FAULTS[kind].target
+    target = "node" if wanted_target == "node" else f"{wanted_target}:5"
     after = faults.apply(STATE, target, kind)
     change_tree(STATE, after, tree)
     try:
