@@ -1,0 +1,299 @@
+# Copyright: (c) 2026, The Trackbed developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What NVIDIA's driver and NVSwitch driver write into the kernel log, as a table.
+
+Private to trackbed.cluster. Sources: NVIDIA/open-gpu-kernel-modules (kernel_rc.c,
+osapi.c, nv-pci.c, error texts), branches 535 to 620; the Xid catalogue of NVIDIA.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers._kernel_row import row
+
+_NVLINK5 = (
+    r"^(?P<subcode>[A-Z][A-Z0-9_]{2,40}) {1,8}(?P<fatal>Fatal|Nonfatal|Non-fatal) {1,8}"
+    r"(?P<xc>XC[0-9]{1,2}) {1,8}i(?P<nvlink_instance>[0-9]{1,3}) {1,8}"
+    r"Link (?P<link>-?[0-9]{1,3})(?: {1,8}\((?P<registers>[0-9a-fxA-F, ]{3,160})\)?)?"
+)
+_SITE = r"\(GPC (?P<gpc>[0-9]{1,2}), TPC (?P<tpc>[0-9]{1,2}), SM (?P<sm>[0-9]{1,2})\)"
+_CONTAINED = (
+    r"^(?P<containment>Contained|Uncontained): (?P<memory_unit>[A-Za-z][A-Za-z0-9_ /]{0,60}?)"
+    r" ?(?:\((?P<registers>[0-9a-fxA-F, ]{1,60})\))?\.? RST: (?P<reset_required>Yes|No),"
+    r" D-RST: (?P<drain_reset_required>Yes|No)"
+)
+# The text behind `Xid (...): N, pid=..., name=..., `; what is in no row stays text alone.
+XID_TEXTS = (
+    row("xid", "Link", _NVLINK5),
+    row(
+        "xid",
+        "GPC",
+        r"^Graphics SM (?P<exception>Warp|Global) Exception on "
+        + _SITE
+        + r"(?:: (?P<reason>.{1,120}))?",
+    ),
+    row(
+        "xid",
+        "ESR",
+        r"Graphics Exception: ESR "
+        r"(?P<registers>0x[0-9a-f]{1,8}=0x[0-9a-f]{1,16}[0-9a-fx= ]{0,160})",
+    ),
+    row(
+        "xid",
+        "MMU Fault",
+        r"^Ch(?:ID)? (?P<channel>%(hex)s),.{0,60}?MMU Fault: ENGINE "
+        r"(?P<engine>\S{1,40}) (?P<client>\S{1,60})"
+        r" faulted @ (?P<fault_address>0x[0-9a-f_]{1,24})\. Fault is of type "
+        r"(?P<fault_type>\w{1,40})"
+        r" (?P<access_type>\w{1,40})",
+    ),
+    row(
+        "xid",
+        "NVLink",
+        r"^NVLink: (?P<reason>[^(]{1,80}?) (?:on )?link (?P<link>[0-9]{1,3})"
+        r" ?(?:\((?P<registers>[0-9a-fxA-F, ]{3,120})\)?)?",
+    ),
+    row(
+        "xid",
+        "RPC response",
+        r"Timeout after (?P<timeout_s>[0-9]{1,6})s of waiting for RPC response from"
+        r" (?:GPU(?P<gpu_number>[0-9]{1,3}) )?GSP!? Expected function (?P<rpc_function>[0-9]{1,5})"
+        r"(?: \((?P<rpc_function_name>[A-Z0-9_]{1,60})\))?(?: \("
+        r"(?P<registers>[0-9a-fx ]{3,60})\))?",
+    ),
+    row(
+        "xid",
+        "GSP",
+        r"(?:GPU(?P<gpu_number>[0-9]{1,3}) )?GSP(?:-\w{1,12})? (?P<reason>[A-Za-z][^@:(]{2,60})",
+    ),
+    row("xid", "RST", _CONTAINED),
+    row(
+        "xid",
+        "recovery action",
+        r"recovery action changed from (?P<action_from_code>0x[0-9a-f]{1,4}) \("
+        r"(?P<action_from>[^)]{1,60})\)"
+        r" to (?P<action_to_code>0x[0-9a-f]{1,4}) \((?P<action_to>[^)]{1,60})\)?",
+    ),
+    row(
+        "xid",
+        "partition",
+        r"(?P<memory_unit>framebuffer|FBPA|DRAM)?.{0,20}at partition "
+        r"(?P<partition>[0-9]{1,3}), subpartition (?P<subpartition>[0-9]{1,3})",
+    ),
+    row(
+        "xid",
+        "Page Retirement",
+        r"(?P<reason>Dynamic Page Retirement: .{1,80}?) \((?P<page>0x[0-9a-f]{1,16})\)",
+    ),
+    row("xid", "emap", r"^(?P<reason>Row [Rr]emap.{1,120})"),
+    row(
+        "xid",
+        "Class Error",
+        r"Class Error: ChId (?P<channel>[0-9a-f]{1,8})(?:, Class (?P<class_id>[0-9a-f]{1,8}))?"
+        r"(?:, Offset (?P<class_offset>[0-9a-f]{1,8}))?(?:, Data (?P<class_data>[0-9a-f]{1,8}))?"
+        r"(?:, ErrorCode (?P<error_code>[0-9a-f]{1,8}))?",
+    ),
+    row("xid", "Ch", r"^Ch(?:annel)?(?: ID|ID|Id)? (?P<channel>(?:0x)?[0-9a-f]{1,8})\b"),
+)
+_XID = (
+    r"(?<![A-Za-z])Xid \((?:PCI:)?(?P<pci>[0-9A-Fa-f]{1,8}:[0-9A-Fa-f:.]{2,14})"
+    r"(?: GPU-I:(?P<gpu_instance_id>[0-9]{1,4}))?(?: GPU-CI:"
+    r"(?P<compute_instance_id>[0-9]{1,4}))?\):"
+    r" {0,4}(?P<xid>[0-9]{1,5})(?:(?:, {0,4}pid='?(?:<unknown>|%(pid)s)'?)?"
+    r"(?:, {0,4}name='?(?:<unknown>|(?P<process_name>[^,]{1,64}?))'?)?"
+    r"(?:, {0,4}(?P<rest>.*?)(?: caused by previous Xid (?P<previous_xid>[0-9]{1,5}))?)?\s*$)"
+)
+_GPU = r"NVRM: (?:The NVIDIA )?GPU (?:at )?(?:PCI:)?%(pci)s"
+_SXID = r"nvidia-nvswitch(?P<nvswitch>[0-9]{1,3}): SXid \(PCI:%(pci)s\): (?P<sxid>[0-9]{1,6}), "
+_FAIL = r"(?:[Ff]ail|FAIL|[Ee]rror|ERROR|[Tt]ime(?:d )?out|[Ii]nvalid|[Dd]egraded|[Uu]nable)"
+NVIDIA = (
+    row("xid", "Xid (", _XID, "xid link action_to gpu_instance_id", inner=XID_TEXTS),
+    row("@malformed", "Xid", r"NVRM: Xid\b"),
+    row(
+        "sxid",
+        "SXid",
+        _SXID
+        + (
+            r"(?P<fatal>Fatal|Non-fatal), (?:Link (?P<link>-?[0-9]{1,3}) )?"
+            r"(?P<reason>.{1,160}?)(?: \(First\))?\s*$"
+        ),
+        "sxid link",
+    ),
+    row(
+        "sxid",
+        "SXid",
+        _SXID + r"Severity (?P<severity_number>[0-9]{1,2}) Engine instance "
+        r"(?P<engine_instance>[0-9]{1,4})"
+        r" Sub-engine instance (?P<sub_engine_instance>[0-9]{1,4})",
+        "sxid",
+        follows="sxid",
+        alone=True,
+    ),
+    row(
+        "sxid",
+        "SXid",
+        _SXID + r"Data \{(?P<registers>[0-9a-fx, ]{1,160})\}?",
+        "sxid",
+        follows="sxid",
+        alone=True,
+    ),
+    row("@malformed", "SXid", r"nvidia-nvswitch.{0,8}: SXid\b"),
+    row("@gpu", "GPU at PCI:", r"NVRM: GPU at PCI:%(pci)s: (?P<uuid>GPU-[0-9a-f-]{36})"),
+    row("@serial", "Serial", r"NVRM: GPU Board Serial Number: (?P<serial>\S{1,64})"),
+    row(
+        "@driver",
+        "NVRM: loading",
+        r"NVRM: loading NVIDIA UNIX (?P<module>.{1,60}?) {1,4}(?P<driver_version>%(version)s)",
+    ),
+    row(
+        "fallen_off_bus",
+        "fallen off the bus",
+        _GPU
+        + (
+            r"(?: \(PCI ID: [^)]{1,16}\))?:? (?:GPU |installed in this system )?has "
+            r"fallen off the bus"
+        ),
+    ),
+    row(
+        "gpu_unusable",
+        "The NVIDIA GPU",
+        _GPU
+        + (
+            r"(?: \(PCI ID: (?P<device_id>[0-9a-f:]{4,9})\))?(?:.{0,40}?installed in this "
+            r"system(?: has\b)?(?: (?P<reason>.{1,120}))?)?"
+        ),
+    ),
+    row(
+        "gpu_unusable",
+        "installed in this system",
+        r"(?:\(PCI ID: (?P<device_id>[0-9a-f:]{4,9})\) )?installed in this system"
+        r"(?: has\b)?(?: (?P<reason>.{1,120}))?",
+        follows="gpu_unusable",
+    ),
+    row(
+        "gpu_unusable",
+        "fallen off the bus",
+        r"NVRM: {1,4}(?P<reason>fallen off the bus.{0,80})",
+        follows="gpu_unusable",
+    ),
+    row(
+        "init_failed",
+        "RmInitAdapter failed",
+        r"NVRM: (?:GPU (?:at )?(?:PCI:)?%(pci)s: )?RmInitAdapter failed!?(?: \("
+        r"(?P<init_code>[0-9a-fx:]{3,40})\))?",
+    ),
+    row(
+        "init_failed",
+        "rm_init_adapter failed",
+        r"NVRM: (?:GPU (?:at )?(?:PCI:)?%(pci)s: )?rm_init_adapter failed.{0,24}? "
+        r"minor number (?P<minor>[0-9]{1,4})",
+        "minor",
+        follows="init_failed",
+        alone=True,
+    ),
+    row(
+        "api_mismatch",
+        "API mismatch",
+        r"NVRM: API mismatch:(?:.{0,80}?\(pid %(pid)s\))?(?:.{0,40}?has the version "
+        r"(?P<client_version>%(version)s))?"
+        r"(?:.{0,60}?module has (?:NVRM: )?the version (?P<module_version>%(version)s))?",
+    ),
+    row(
+        "api_mismatch",
+        "this kernel module has the version",
+        r"module has the version (?P<module_version>%(version)s)",
+        follows="api_mismatch",
+    ),
+    row(
+        "api_mismatch",
+        "has the version",
+        r"NVRM: {1,4}has the version (?P<client_version>%(version)s)",
+        follows="api_mismatch",
+    ),
+    row(
+        "api_mismatch",
+        "the version",
+        r"NVRM: {1,4}the version (?P<module_version>%(version)s)\. ",
+        follows="api_mismatch",
+    ),
+    row(
+        "gsp_rate_limited",
+        "Rate limiting GSP",
+        r"NVRM: Rate limiting GSP RPC error prints for GPU at (?:PCI:)?%(pci)s(?: "
+        r"\(printing 1 of every (?P<one_of_every>[0-9]{1,6})\))?",
+    ),
+    row(
+        "gsp_error",
+        "NVRM: ",
+        r"NVRM: (?:GPU(?P<gpu_number>[0-9]{1,3}) )?.{0,80}?"
+        r"(?P<reason>rpcRecvPoll timed ?out|GSP RM heartbeat timed out|GSP "
+        r"crash\w{0,2}|GSP firmware.{0,60}fail\w{0,2}|GSP init.{0,40}fail\w{0,2}"
+        r"|Failed to "
+        r"(?:load|boot|initialize) GSP)",
+    ),
+    row(
+        "probe_failed",
+        "probe routine",
+        r"NVRM: The NVIDIA probe routine (?P<reason>failed|was not called) for "
+        r"(?P<device_count>[0-9]{1,4}) device",
+    ),
+    row(
+        "probe_failed",
+        "NVRM: No",
+        r"NVRM: (?P<reason>None of the NVIDIA [a-z ]{3,40} initialized|No NVIDIA "
+        r"[A-Za-z ]{3,30} (?:found|probed|installed))",
+    ),
+    row(
+        "probe_failed",
+        "nvidia",
+        r"\bnvidia(?:: probe of %(pci)s| (?P<device>%(bdf)s): probe with driver "
+        r"nvidia) failed with error (?P<error_number>-[0-9]{1,4})",
+    ),
+    row(
+        "bar_failed",
+        "I/O region",
+        r"NVRM: This PCI I/O region assigned to your NVIDIA device is (?P<reason>invalid)",
+    ),
+    row(
+        "bar_failed",
+        "NVRM: BAR",
+        r"NVRM: BAR(?P<bar>[0-9]) is (?P<bar_size>[0-9]{1,9}[A-Z]?) @ "
+        r"(?P<address>0x[0-9a-f]{1,16})(?: \(PCI:%(pci)s\))?",
+        follows="bar_failed",
+    ),
+    row(
+        "nvrm_assertion",
+        "NVRM: ",
+        r"NVRM: (?:GPU(?P<gpu_number>[0-9]{1,3}) )?(?:nvAssert|nvCheck)\w{0,30}: "
+        r"(?P<reason>.{1,160})",
+    ),
+    row(
+        "gpu_reset",
+        "NVRM: ",
+        r"NVRM: (?:GPU (?:at )?(?:PCI:)?%(pci)s:? )?(?P<reason>.{0,100}?\b[Rr]eset"
+        r"(?:ting)?\b.{0,60})",
+    ),
+    row(
+        "nvrm_error",
+        "NVRM: ",
+        r"NVRM: (?:GPU (?:at )?(?:PCI:)?%(pci)s:? |GPU(?P<gpu_number>[0-9]{1,3}) "
+        r")?(?P<reason>.{0,120}?" + _FAIL + r".{0,60})",
+    ),
+    row(
+        "nvlink_error",
+        "nvidia-nvlink",
+        r"nvidia-nvlink: (?P<reason>.{0,120}?" + _FAIL + r".{0,60})",
+    ),
+    row(
+        "nvswitch_error",
+        "nvidia-nvswitch",
+        r"nvidia-nvswitch(?P<nvswitch>[0-9]{0,3}): (?P<reason>.{0,120}?" + _FAIL + r".{0,60})",
+    ),
+    row(
+        "fabric_manager_error",
+        "NVSwitch",
+        r"detected NVSwitch (?P<fatal>fatal|non-fatal) error (?P<sxid>[0-9]{1,6}) on "
+        r".{0,80}?pci bus id %(pci)s.{0,40}?(?: port (?P<link>[0-9]{1,3}))?\s*$",
+        "sxid link",
+    ),
+)
