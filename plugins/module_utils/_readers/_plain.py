@@ -112,6 +112,10 @@ def decimal(word: str) -> float | None:
     return float(word) if found else None
 
 
+def unknown(_word: str) -> None:
+    """Return None: the reader of a value whose form was not met."""
+
+
 def yes(word: str) -> bool | None:
     """Return the answer of a yes or a no, an on or an off."""
     return {"yes": True, "on": True, "no": False, "off": False}.get(word.lower())
