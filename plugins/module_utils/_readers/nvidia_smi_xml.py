@@ -146,7 +146,7 @@ def _gpu(reading: Reading, index: int, element: ET.Element) -> None:
     entity.ids = {
         "pci": pci_address(element.get("id") or element.findtext("pci/pci_bus_id") or ""),
         "uuid": _identity(element.findtext("uuid")),
-        "serial": serial(element.findtext("serial") or ""),
+        "serial": serial(_identity(element.findtext("serial")) or ""),
     }
     unreadable = []
     for value in VALUES:
