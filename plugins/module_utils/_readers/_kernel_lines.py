@@ -59,16 +59,20 @@ _STAMPS = (
     ("full", re.compile(r"^[A-Z][a-z]{2} (" + _ISO + r")(?: [A-Z]{3,5})? ")),
     ("unix", re.compile(r"^([0-9]{10}\.[0-9]{6}) ")),
 )
+# Behind these, blanks belong to the message: AER indents its details.
+_BRACKETED = frozenset({"printk", "delta", "ctime"})
 _TAG = re.compile(
-    r"^([A-Za-z0-9][A-Za-z0-9_.:-]{0,254}(?<!:)) "
+    r"^([A-Za-z0-9][A-Za-z0-9_.:-]{0,254}(?<!:)) {1,8}"
     r"(?!NVRM|nvidia-nv|mlx5_core|pcieport|EDAC|XFS)"
     r"([A-Za-z][^\s:\[\]]{0,63})(?:\[[0-9]{1,10}\])?: ?"
 )
 _RFC5424 = re.compile(r"^(\S{1,255}) (\S{1,48}) \S{1,128} \S{1,32} (?:-|\[[^\]]{0,512}\]) ?")
 _BARE_TAG = re.compile(r"^(kernel)(?:\[[0-9]{1,10}\])?: ")
 _CALLER = re.compile(r"^\[ {0,6}[TC][0-9]{1,8}\] ")
-# What a person or a tool puts before a line: `12:`, `messages.1:`, `> `, indentation.
-_BEFORE = re.compile(r"^(?:\S{0,200}[:|-]|[>*+ -]{1,16}) {0,8}(?=[\[A-Z0-9<])")
+# What a person or a tool puts before a line: `12:`, `messages.1:`, `> `, and log shippers.
+_BEFORE = re.compile(r"[:|>*+-] {0,8}(?=[\[A-Z0-9<]|[a-z0-9]{2,9} {0,4}:[a-z]{3,6} {0,4}: )")
+_CRI = re.compile(r"^std(?:out|err) [FP] ")
+_MOST_LEADS = 4
 
 
 @dataclasses.dataclass
@@ -130,13 +134,30 @@ def parse(text: str) -> Line:
     """Cut one line. What is in no known form is `bare`, all of it message."""
     if "\x1b" in text:
         text = _ANSI.sub("", text)
+    if "\t" in text:
+        text = text.replace("\t", " ")
     line = _parsed(text)
     if line.form == "bare":
-        found = _BEFORE.match(text[:240])
-        if found:
-            other = _parsed(text[found.end() :])
-            line = other if other.form != "bare" else line
+        return _behind_lead(text) or line
+    if line.form == "iso" and line.tag is None:
+        # A log shipper puts its own time before the line.
+        message = _CRI.sub("", line.message)
+        inner = _parsed(message)
+        return inner if inner.form != "bare" else line
     return line
+
+
+def _behind_lead(text: str) -> Line | None:
+    """Return the line behind a lead, if what is behind it has a known form."""
+    head = text[:240]
+    # A lead is one word, or a mark of its own: what stands behind a blank is message.
+    for count, found in enumerate(_BEFORE.finditer(head)):
+        if count >= _MOST_LEADS or " " in head[: found.start()].strip():
+            return None
+        line = _parsed(text[found.end() :])
+        if line.form != "bare":
+            return line
+    return None
 
 
 def _parsed(text: str) -> Line:
@@ -161,6 +182,8 @@ def _parsed(text: str) -> Line:
             line.stamp = found.group(1)
             line.form = line.form if line.form == "decoded" else form
             text = text[found.end() :]
+            if form not in _BRACKETED:
+                text = text.lstrip(" ")  # tabs or columns between stamp, host and tag
             break
     line.message = _untagged(line, text)
     if line.form == "delta":

@@ -117,7 +117,7 @@ MEMORY = (
     row(
         "memory_failure",
         "Memory failure",
-        r"Memory failure: (?P<page>0x[0-9a-f]{1,16}): (?P<reason>.{1,100}?)\s*$",
+        r"Memory failure: (?P<page>0x[0-9a-f]{1,16}): (?P<reason>.{1,100})",
     ),
     row(
         "cpu_throttled",

@@ -29,7 +29,7 @@ NETWORK = (
         _MLX5
         + (
             r"Port module event(?:\[error\])?: module (?P<module_number>[0-9]{1,3}), "
-            r"(?P<reason>.{1,100}?)\s*$"
+            r"(?P<reason>.{1,100})"
         ),
         "reason",
     ),
@@ -113,7 +113,8 @@ NETWORK = (
         _MLX5
         + (
             r"(?P<reason>.{0,60}?(?:mlx5_load_one|mlx5_init_one|mlx5_function_\w{2,20}"
-            r"|probe_one|init_one|Firmware over [0-9]{1,8} MS in).{0,30}?(?:fail\w{0,2}"
+            r"|probe_one|init_one|handle_hca_cap|enable hca|init hca|set_hca_ctrl"
+            r"|Firmware over [0-9]{1,8} MS in).{0,30}?(?:fail\w{0,2}"
             r"|abort\w{0,3}|state|initializing).{0,60})"
         ),
     ),
@@ -160,14 +161,34 @@ NETWORK = (
     ),
     row(
         "link_down",
-        "Port: ",
-        r"(?P<device>mlx[45]_\w{1,24}|ib[a-z0-9]{1,20}): .{0,20}?Port: ?"
-        r"(?P<port>[0-9]{1,3}) Link (?:DOWN|down)",
+        "ink is down",
+        r"(?:%(pci)s )?(?P<device>%(if)s):? (?:NIC )?(?:Copper |Fibre )?Link is down",
     ),
     row(
         "link_up",
-        "Port: ",
-        r"(?P<device>mlx[45]_\w{1,24}|ib[a-z0-9]{1,20}): .{0,20}?Port: ?"
-        r"(?P<port>[0-9]{1,3}) Link (?:ACTIVE|up|UP)",
+        "ink is up",
+        r"(?:%(pci)s )?(?P<device>%(if)s):? (?:NIC )?(?:Copper |Fibre )?Link is up",
+    ),
+    row(
+        "link_down",
+        "ort",
+        r"(?:(?P<device>mlx[45]_(?!core)\w{1,24}|ib[a-z0-9]{1,20})|mlx5_core "
+        r"%(pci)s): .{0,24}?[Pp]ort:? ?(?P<port>[0-9]{1,3}) "
+        r"(?:logical )?[Ll]ink (?:is )?(?:DOWN|down)",
+        "port",
+    ),
+    row(
+        "link_up",
+        "ort",
+        r"(?:(?P<device>mlx[45]_(?!core)\w{1,24}|ib[a-z0-9]{1,20})|mlx5_core "
+        r"%(pci)s): .{0,24}?[Pp]ort:? ?(?P<port>[0-9]{1,3}) "
+        r"(?:logical )?[Ll]ink (?:is )?(?:ACTIVE|up|UP)",
+        "port",
+    ),
+    # What is in no row above, but says itself that it is an error.
+    row(
+        "nic_error",
+        "mlx5_core",
+        _MLX5 + r"(?P<reason>.{0,120}?(?:[Ff]ail|[Ee]rror|[Tt]ime(?:d )?out|[Uu]nable).{0,100})",
     ),
 )

@@ -10,104 +10,18 @@ osapi.c, nv-pci.c, error texts), branches 535 to 620; the Xid catalogue of NVIDI
 from __future__ import annotations
 
 from ansible_collections.trackbed.cluster.plugins.module_utils._readers._kernel_row import row
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers._kernel_xid import (
+    XID,
+    XID_TEXTS,
+)
 
-_NVLINK5 = (
-    r"^(?P<subcode>[A-Z][A-Z0-9_]{2,40}) {1,8}(?P<fatal>Fatal|Nonfatal|Non-fatal) {1,8}"
-    r"(?P<xc>XC[0-9]{1,2}) {1,8}i(?P<nvlink_instance>[0-9]{1,3}) {1,8}"
-    r"Link (?P<link>-?[0-9]{1,3})(?: {1,8}\((?P<registers>[0-9a-fxA-F, ]{3,160})\)?)?"
-)
-_SITE = r"\(GPC (?P<gpc>[0-9]{1,2}), TPC (?P<tpc>[0-9]{1,2}), SM (?P<sm>[0-9]{1,2})\)"
-_CONTAINED = (
-    r"^(?P<containment>Contained|Uncontained): (?P<memory_unit>[A-Za-z][A-Za-z0-9_ /]{0,60}?)"
-    r" ?(?:\((?P<registers>[0-9a-fxA-F, ]{1,60})\))?\.? RST: (?P<reset_required>Yes|No),"
-    r" D-RST: (?P<drain_reset_required>Yes|No)"
-)
-# The text behind `Xid (...): N, pid=..., name=..., `; what is in no row stays text alone.
-XID_TEXTS = (
-    row("xid", "Link", _NVLINK5),
-    row(
-        "xid",
-        "GPC",
-        r"^Graphics SM (?P<exception>Warp|Global) Exception on "
-        + _SITE
-        + r"(?:: (?P<reason>.{1,120}))?",
-    ),
-    row(
-        "xid",
-        "ESR",
-        r"Graphics Exception: ESR "
-        r"(?P<registers>0x[0-9a-f]{1,8}=0x[0-9a-f]{1,16}[0-9a-fx= ]{0,160})",
-    ),
-    row(
-        "xid",
-        "MMU Fault",
-        r"^Ch(?:ID)? (?P<channel>%(hex)s),.{0,60}?MMU Fault: ENGINE "
-        r"(?P<engine>\S{1,40}) (?P<client>\S{1,60})"
-        r" faulted @ (?P<fault_address>0x[0-9a-f_]{1,24})\. Fault is of type "
-        r"(?P<fault_type>\w{1,40})"
-        r" (?P<access_type>\w{1,40})",
-    ),
-    row(
-        "xid",
-        "NVLink",
-        r"^NVLink: (?P<reason>[^(]{1,80}?) (?:on )?link (?P<link>[0-9]{1,3})"
-        r" ?(?:\((?P<registers>[0-9a-fxA-F, ]{3,120})\)?)?",
-    ),
-    row(
-        "xid",
-        "RPC response",
-        r"Timeout after (?P<timeout_s>[0-9]{1,6})s of waiting for RPC response from"
-        r" (?:GPU(?P<gpu_number>[0-9]{1,3}) )?GSP!? Expected function (?P<rpc_function>[0-9]{1,5})"
-        r"(?: \((?P<rpc_function_name>[A-Z0-9_]{1,60})\))?(?: \("
-        r"(?P<registers>[0-9a-fx ]{3,60})\))?",
-    ),
-    row(
-        "xid",
-        "GSP",
-        r"(?:GPU(?P<gpu_number>[0-9]{1,3}) )?GSP(?:-\w{1,12})? (?P<reason>[A-Za-z][^@:(]{2,60})",
-    ),
-    row("xid", "RST", _CONTAINED),
-    row(
-        "xid",
-        "recovery action",
-        r"recovery action changed from (?P<action_from_code>0x[0-9a-f]{1,4}) \("
-        r"(?P<action_from>[^)]{1,60})\)"
-        r" to (?P<action_to_code>0x[0-9a-f]{1,4}) \((?P<action_to>[^)]{1,60})\)?",
-    ),
-    row(
-        "xid",
-        "partition",
-        r"(?P<memory_unit>framebuffer|FBPA|DRAM)?.{0,20}at partition "
-        r"(?P<partition>[0-9]{1,3}), subpartition (?P<subpartition>[0-9]{1,3})",
-    ),
-    row(
-        "xid",
-        "Page Retirement",
-        r"(?P<reason>Dynamic Page Retirement: .{1,80}?) \((?P<page>0x[0-9a-f]{1,16})\)",
-    ),
-    row("xid", "emap", r"^(?P<reason>Row [Rr]emap.{1,120})"),
-    row(
-        "xid",
-        "Class Error",
-        r"Class Error: ChId (?P<channel>[0-9a-f]{1,8})(?:, Class (?P<class_id>[0-9a-f]{1,8}))?"
-        r"(?:, Offset (?P<class_offset>[0-9a-f]{1,8}))?(?:, Data (?P<class_data>[0-9a-f]{1,8}))?"
-        r"(?:, ErrorCode (?P<error_code>[0-9a-f]{1,8}))?",
-    ),
-    row("xid", "Ch", r"^Ch(?:annel)?(?: ID|ID|Id)? (?P<channel>(?:0x)?[0-9a-f]{1,8})\b"),
-)
-_XID = (
-    r"(?<![A-Za-z])Xid \((?:PCI:)?(?P<pci>[0-9A-Fa-f]{1,8}:[0-9A-Fa-f:.]{2,14})"
-    r"(?: GPU-I:(?P<gpu_instance_id>[0-9]{1,4}))?(?: GPU-CI:"
-    r"(?P<compute_instance_id>[0-9]{1,4}))?\):"
-    r" {0,4}(?P<xid>[0-9]{1,5})(?:(?:, {0,4}pid='?(?:<unknown>|%(pid)s)'?)?"
-    r"(?:, {0,4}name='?(?:<unknown>|(?P<process_name>[^,]{1,64}?))'?)?"
-    r"(?:, {0,4}(?P<rest>.*?)(?: caused by previous Xid (?P<previous_xid>[0-9]{1,5}))?)?\s*$)"
-)
 _GPU = r"NVRM: (?:The NVIDIA )?GPU (?:at )?(?:PCI:)?%(pci)s"
 _SXID = r"nvidia-nvswitch(?P<nvswitch>[0-9]{1,3}): SXid \(PCI:%(pci)s\): (?P<sxid>[0-9]{1,6}), "
-_FAIL = r"(?:[Ff]ail|FAIL|[Ee]rror|ERROR|[Tt]ime(?:d )?out|[Ii]nvalid|[Dd]egraded|[Uu]nable)"
+_FAIL = (
+    r"(?:[Ff]ail|FAIL|[Ee]rror|ERROR|[Tt]ime(?:d )?out|[Ii]nvalid|[Dd]egraded|[Uu]nable|[Cc]annot)"
+)
 NVIDIA = (
-    row("xid", "Xid (", _XID, "xid link action_to gpu_instance_id", inner=XID_TEXTS),
+    row("xid", "Xid (", XID, "xid link action_to gpu_instance_id", inner=XID_TEXTS),
     row("@malformed", "Xid", r"NVRM: Xid\b"),
     row(
         "sxid",
@@ -115,7 +29,7 @@ NVIDIA = (
         _SXID
         + (
             r"(?P<fatal>Fatal|Non-fatal), (?:Link (?P<link>-?[0-9]{1,3}) )?"
-            r"(?P<reason>.{1,160}?)(?: \(First\))?\s*$"
+            r"(?P<reason>.{1,400}?)(?: \(First\))?\s*$"
         ),
         "sxid link",
     ),
@@ -266,6 +180,12 @@ NVIDIA = (
         "NVRM: ",
         r"NVRM: (?:GPU(?P<gpu_number>[0-9]{1,3}) )?(?:nvAssert|nvCheck)\w{0,30}: "
         r"(?P<reason>.{1,160})",
+    ),
+    row("gpu_crash_dump", "crash dump", r"NVRM: (?P<reason>A GPU crash dump has been created)"),
+    row(
+        "peermem_error",
+        "peermem",
+        r"nvidia[-_]peermem:? (?P<reason>.{0,120}?" + _FAIL + r".{0,80})",
     ),
     row(
         "gpu_reset",

@@ -59,6 +59,11 @@ PCIE = (
         "severity root_port",
     ),
     row(
+        "aer_source_unknown",
+        "find device of ID",
+        r"%(pci)s: AER: can't find device of ID ?(?P<source>[0-9a-f]{1,8})",
+    ),
+    row(
         "aer_recovery",
         "AER: ",
         r"%(pci)s: AER: (?P<reason>.{0,60}?recovery (?:failed|successful)"
@@ -76,7 +81,7 @@ PCIE = (
     row(
         "dpc",
         "DPC: ",
-        r"%(pci)s: DPC: containment event, status:(?P<status>0x[0-9a-f]{1,8}),? "
+        r"%(pci)s: DPC: containment event, status:(?P<status>0x[0-9a-f]{1,8})[,:]? {0,4}"
         r"source:(?P<source>\S{1,20})",
     ),
     row(
@@ -89,14 +94,14 @@ PCIE = (
     row(
         "pcie_hotplug",
         "pciehp",
-        r"%(pci)s: pciehp: Slot\((?P<slot>[^)]{1,24})\): (?P<reason>.{1,80}?)\s*$",
+        r"%(pci)s: pciehp: Slot\((?P<slot>[^)]{1,24})\): (?P<reason>.{1,80})",
         "reason",
     ),
     row(
         "pcie_inaccessible",
         "power state",
         r"%(pci)s: (?:can't change|Unable to change) power state from "
-        r"(?P<reason>\S{1,12} to \S{1,12})[, (].{0,20}inaccessible",
+        r"(?P<reason>\w{1,12} to \w{1,12})[, (].{0,20}inaccessible",
     ),
     row(
         "pcie_inaccessible",
@@ -128,14 +133,15 @@ PCIE = (
         "iommu_fault",
         "DMAR: ",
         r"DMAR: (?:DRHD: )?\[(?P<reason>[A-Z][A-Za-z_ -]{2,40})\].{0,20}?device "
-        r"\[?(?P<pci>%(bdf)s)\]? fault (?:addr|index) (?P<fault_address>%(hex)s)",
+        r"\[?(?P<pci>%(bdf)s)\]?(?: PASID \S{1,16})? fault (?:addr|index) "
+        r"(?P<fault_address>%(hex)s)",
     ),
     row(
         "iommu_fault",
         "AMD-Vi: ",
         r"(?:(?P<pci>%(bdf)s): )?AMD-Vi: Event logged \[(?P<reason>[A-Z_]{4,40})(?: "
-        r"device=(?P<device>%(bdf)s))?.{0,40}?(?: address="
-        r"(?P<fault_address>0x[0-9a-f]{1,16}))?",
+        r"device=(?P<device>%(bdf)s))?"
+        r"(?:.{0,60}? address=(?P<fault_address>0x[0-9a-f]{1,16}))?",
     ),
     row(
         "iommu_fault",

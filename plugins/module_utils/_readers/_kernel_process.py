@@ -23,6 +23,16 @@ PROCESS = (
         r"(?P<anon_rss_kib>[0-9]{1,15})kB)?",
         "scope",
     ),
+    # Up to Linux 4.19 a line of its own, behind `Kill process`.
+    row(
+        "oom_kill",
+        "Killed process",
+        r"Killed process %(pid)s \((?P<process_name>[^)]{1,64})\)(?:, UID (?P<uid>[0-9]{1,10}),?)?"
+        r"(?: total-vm:(?P<total_vm_kib>[0-9]{1,15})kB)?(?:, anon-rss:"
+        r"(?P<anon_rss_kib>[0-9]{1,15})kB)?",
+        follows="oom_kill",
+        alone=True,
+    ),
     row(
         "oom_constraint",
         "oom-kill:",

@@ -38,13 +38,15 @@ STORAGE = (
         + _NVME
         + r"I/O (?:tag )?(?P<tag>[0-9]{1,6})(?: \([^)]{1,20}\))?(?: opcode \S{1,24}(?: "
         r"\([^)]{1,40}\))?)?"
-        r" QID (?P<queue>[0-9]{1,6}) timeout(?:, (?P<reason>[a-z, ]{3,60}))?",
+        r" QID (?P<queue>[0-9]{1,6}) timeout(?:, "
+        r"(?P<reason>aborting|reset controller|disable controller|completion polled"
+        r"|[a-z ]{3,40}))?",
         "reason",
     ),
     row(
         "nvme_error",
         "sct 0x",
-        _NVME + r"(?:(?P<operation>[A-Za-z _]{2,40}?) ?\(?(?:0x[0-9a-f]{1,4})?\)?(?: @ LBA "
+        _NVME + r"(?:(?P<operation>[A-Za-z/ _]{2,40}?) ?\(?(?:0x[0-9a-f]{1,4})?\)?(?: @ LBA "
         r"(?P<sector>[0-9]{1,20}), [0-9]{1,9} blocks)?, )?"
         r"(?P<reason>[A-Za-z /,-]{3,80}?) \(sct (?P<nvme_status_type>0x[0-9a-f]{1,2}) "
         r"/ sc (?P<nvme_status>0x[0-9a-f]{1,3})\)",
@@ -73,8 +75,7 @@ STORAGE = (
         "filesystem_error",
         "XFS (",
         r"(?P<filesystem>XFS) \((?P<device>[\w./-]{1,64})\): (?P<reason>.{0,60}?"
-        r"(?:[Ee]rror|[Cc]orruption|[Ss]hut(?:ting)? ?down|[Ff]ail).{0,80}?)\s*$",
-        "reason",
+        r"(?:[Ee]rror|[Cc]orruption|[Ss]hut(?:ting)? ?down|[Ff]ail).{0,120})",
     ),
     row(
         "filesystem_error",

@@ -33,7 +33,7 @@ _ISO = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]{1,9}))?"
     r" ?(Z|[+-][0-9]{2}:?[0-9]{2})?"
 )
-_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]{1,9}))?")
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?:[.,]([0-9]{1,9}))?")
 _YEAR = re.compile(r"(?<![0-9:.,])((?:19|20)[0-9]{2})(?![0-9:])")
 _DAY = re.compile(r"(?<![0-9:.,])([0-9]{1,2})(?![0-9:月])\.?")
 _WORD = re.compile(r"[^\W\d_]{3,12}")
@@ -66,7 +66,9 @@ def seconds(stamp: str) -> tuple[float | None, bool]:
     if month is None or day is None:
         return None, False
     numbers = [int(year.group(1)) if year else NO_YEAR, month, int(day.group(1))]
-    value_s, _dated = _epoch([*numbers, *map(int, clock.groups()[:3])], clock.group(4), None)
+    value_s, _dated = _epoch(
+        [*numbers, *(int(one or 0) for one in clock.groups()[:3])], clock.group(4), None
+    )
     return value_s, year is not None and value_s is not None
 
 

@@ -82,11 +82,13 @@ _TAGS = frozenset(
 )
 _NO_ACCESS = re.compile(r"^\s*dmesg: read kernel buffer failed: (?:Operation|Permission)")
 _NO_TOOL = re.compile(r"^.{0,80}(?:dmesg|journalctl): (?:command )?not found")
+_NO_ENTRIES = re.compile(r"^-- No entries --$")
 _HINT = re.compile(r"You are currently not seeing messages from other users")
 _NO_JOURNAL = re.compile(r"^No journal files were (?:found|opened)")
 _KERNEL_WORDS = re.compile(
-    r"^(?:NVRM: |nvidia-nv\w{4,8}[0-9]{0,3}: |mlx5_core [0-9a-f]{4}:|pcieport [0-9a-f]{4}:"
-    r"|amdgpu [0-9a-f]{4}:|EDAC |mce: |XFS \(|EXT4-fs |blk_update_request: |Xid \()"
+    r"(?:^|[:>|] ?)(?:NVRM: |nvidia-nv\w{4,8}[0-9]{0,3}: |mlx5_core [0-9a-f]{4}:"
+    r"|pcieport [0-9a-f]{4}:|amdgpu [0-9a-f]{4}:|EDAC |mce: |XFS \(|EXT4-fs "
+    r"|blk_update_request: |Xid \()"
 )
 _JSON_KERNEL = re.compile(
     r'"(?:_TRANSPORT|SYSLOG_IDENTIFIER)" ?: ?"kernel"|^\s*\{?\s*"dmesg": ?\[', re.MULTILINE
@@ -108,7 +110,8 @@ def recognise(text: str) -> int:
             continue
         total += 1
         line = parse(word[:2000])
-        if line.is_kernel or _KERNEL_WORDS.match(line.message):
+        own_words = line.tag is None and _KERNEL_WORDS.search(line.message[:300])
+        if line.is_kernel or own_words:
             kernel += 1
         elif line.tag in _TAGS and line.host is not None and find(line.message):
             said += 1
@@ -184,6 +187,8 @@ class _Log:
         if _NO_ACCESS.match(text):
             self.reading.note("no_access", "dmesg may not read", line=number, verbatim=text)
             self.reading.quality = ERROR
+        elif _NO_ENTRIES.match(text):
+            self.kernel_lines += 1  # journalctl answered: there is nothing
         elif _HINT.search(text):
             self.reading.note("no_access", "journalctl does not show all", line=number)
         elif _NO_JOURNAL.match(text) or _NO_TOOL.match(text):

@@ -76,6 +76,13 @@ _TYPES = (
 )
 _SENSOR = re.compile(rf"^({_TYPES})(?: +(.{{1,80}}))?$")
 _NUMBERED = re.compile(r"^(.{1,60}?) ?#0x([0-9a-fA-F]{1,2})$")
+_ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
+# A row may stand behind what grep or a log shipper wrote before it.
+_ROW = re.compile(r"(?:^|[\s:>`])([0-9a-fA-F]{1,4} {0,8}\|.*)$")
+# Marks of a quotation, prompts of a shell, words of ssh.
+_NOISE = re.compile(
+    r"^(?:`{3}|\S{0,80}[#$](?:\s|$)|\$ |Warning: Permanently added |SEL Information)"
+)
 _ID = re.compile(r"^[0-9a-fA-F]{1,4}$")
 _DATE = re.compile(
     r"^(?:[0-9]{1,4}[/.-][0-9]{1,2}[/.-][0-9]{1,4}|[A-Z][a-z]{2}-[0-9]{2}-[0-9]{4}|Unknown"
@@ -112,7 +119,7 @@ def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
     if re.search(r"(?m)^\s*SEL Record ID\s+: |^SEL Information\s*$|^SEL has no entries", text):
         return 96
-    lines = [line for line in text.split("\n")[:200] if line.strip()]
+    lines = [_ANSI.sub("", line) for line in text.split("\n")[:200] if line.strip()]
     rows = sum(_columns(line) is not None for line in lines)
     return (95 if rows * 2 >= len(lines) else 70) if rows else 0
 
@@ -129,7 +136,8 @@ def read(data: Data) -> Reading:
 def _columns(line: str) -> list[str] | None:
     """Return the columns of a row, the time in one of them; None where it is no row."""
     mark = "|" if "|" in line else ","
-    cells = [one.strip() for one in line.strip().strip(">`").split(mark)]
+    row = _ROW.search(line)
+    cells = [one.strip() for one in (row.group(1) if row else line).split(mark)]
     if len(cells) < 3 or not _ID.match(cells[0]):
         return None
     if _OEM.match(cells[1]) and len(cells) >= 3:
@@ -154,6 +162,7 @@ class _Log:
 
     def take(self, number: int, line: str) -> None:
         """Take one line that holds something."""
+        line = _ANSI.sub("", line)
         row, verbose, pair = _columns(line), _VERBOSE.match(line), _plain.label(line)
         if row is not None:
             self._row(number, line, row)
@@ -164,16 +173,19 @@ class _Log:
         elif re.match(r"^ID +\| Date ", line):
             self.free = True
         elif _ERROR.match(line.strip()):
-            _plain.note(self.reading, "tool_error", line.strip()[:200], line=number)
-            if _NO_DEVICE.match(line.strip()):
-                _plain.note(self.reading, "tool_absent", "no BMC device", line=number)
+            self._error(number, line.strip())
         elif pair and self.block is not None:
             self._label(self.block, *pair)
         elif pair and pair[0] in _INFO:
             self._info(*pair)
-        elif "|" in line or not (pair or line.startswith("SEL Information")):
+        elif "|" in line or not (pair or _NOISE.match(line.strip())):
             self.strange.append((number, line.strip()))
             del self.strange[64:]
+
+    def _error(self, number: int, line: str) -> None:
+        _plain.note(self.reading, "tool_error", line[:200], line=number)
+        if _NO_DEVICE.match(line):
+            _plain.note(self.reading, "tool_absent", "no BMC device", line=number)
 
     def _event(self, word: str, base: int) -> Entity:
         digits = word if base == 16 or word.isdigit() else ""
@@ -236,7 +248,7 @@ class _Log:
             if "direction" not in event.values and any(others):
                 self.strange.append((number, line))
         for number, line in self.strange:
-            if number == last and self.events:
+            if number == last and self.events and "|" in line:
                 _plain.note(self.reading, "truncated", "a row is cut", line=number, verbatim=line)
             else:
                 _plain.malformed(self.reading, number, line, "an entry of the event log")
