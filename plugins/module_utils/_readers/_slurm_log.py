@@ -86,7 +86,7 @@ def _matched(rows: tuple[Row, ...], message: str) -> tuple[Row, t.Match[str]] | 
 def _said(line: Line) -> tuple[str | None, str]:
     """Return (daemon that the message names, message without it and without a step)."""
     message, daemon = line.message.strip(), None
-    for _ in range(3):
+    for _attempt in range(3):
         step, named = _STEP.match(message), _DAEMON.match(message)
         if step:
             message = message[step.end() :]
