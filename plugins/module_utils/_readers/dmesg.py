@@ -91,7 +91,7 @@ _KERNEL_WORDS = re.compile(
     r"|blk_update_request: |Xid \()"
 )
 _JSON_KERNEL = re.compile(
-    r'"(?:_TRANSPORT|SYSLOG_IDENTIFIER)" ?: ?"kernel"|^\s*\{?\s*"dmesg": ?\[', re.MULTILINE
+    r'"(?:_TRANSPORT|SYSLOG_IDENTIFIER)" ?: ?"kernel"|"dmesg" ?: ?\[(?:\s{0,16}\{|$)'
 )
 # /dev/kmsg: ` SUBSYSTEM=pci` and the like belong to the message before.
 _KMSG_MORE = re.compile(r"^[A-Z_]{3,32}=\S")

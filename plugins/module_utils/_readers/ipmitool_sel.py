@@ -94,11 +94,11 @@ _READING = re.compile(
 )
 _OEM = re.compile(r"^OEM record ([0-9a-fA-F]{2})$")
 _ERROR = re.compile(
-    r"^(?:Could not open device|Unable to establish|Error|Get SEL Info command failed|Get SEL|"
-    r"Invalid|SEL (?:reservation|info) .{0,20}failed)"
+    r"^(?:Could not open|Unable to establish|Error|Get SEL|Invalid|SEL .{0,40}failed)"
 )
 _NO_DEVICE = re.compile(r"^Could not open device at /dev/ipmi")
-_VERBOSE = re.compile(r"^\s*SEL Record ID\s+: ([0-9a-fA-F]{1,4})")
+_VERBOSE = re.compile(r"(?m)^[ \t]{0,16}SEL Record ID[ \t]{1,40}: ([0-9a-fA-F]{1,4})")
+_SAYINGS = ("SEL Information\n", "SEL has no entries")
 _LABELS = {
     "Sensor Type": "sensor_type",
     "Sensor Number": "sensor_number",
@@ -117,7 +117,7 @@ _INFO = {
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    if re.search(r"(?m)^\s*SEL Record ID\s+: |^SEL Information\s*$|^SEL has no entries", text):
+    if _VERBOSE.search(text) or any(one in text for one in _SAYINGS):
         return 96
     lines = [_ANSI.sub("", line) for line in text.split("\n")[:200] if line.strip()]
     rows = sum(_columns(line) is not None for line in lines)
