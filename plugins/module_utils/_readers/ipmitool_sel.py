@@ -77,9 +77,8 @@ _TYPES = (
 _SENSOR = re.compile(rf"^({_TYPES})(?: +(.{{1,80}}))?$")
 _NUMBERED = re.compile(r"^(.{1,60}?) ?#0x([0-9a-fA-F]{1,2})$")
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
-# A row may stand behind what grep or a log shipper wrote before it.
+# A row may stand behind what grep or a log shipper wrote; fences, prompts and ssh are noise.
 _ROW = re.compile(r"(?:^|[\s:>`])([0-9a-fA-F]{1,4} {0,8}\|.*)$")
-# Marks of a quotation, prompts of a shell, words of ssh.
 _NOISE = re.compile(
     r"^(?:`{3}|\S{0,80}[#$](?:\s|$)|\$ |Warning: Permanently added |SEL Information)"
 )
@@ -276,8 +275,7 @@ class _Log:
 
 def _put_time(values: dict[str, Value], word: str) -> None:
     early = re.match(r"^(?:Pre-?Init|PostInit|Unknown|Invalid)", word)
-    values["time"] = None if early or not word else word[:60]
-    values["pre_init"] = bool(early)
+    values.update(time=None if early or not word else word[:60], pre_init=bool(early))
 
 
 def _sensor(cell: str) -> dict[str, Value]:
