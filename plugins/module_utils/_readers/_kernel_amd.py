@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the amdgpu driver writes into the kernel log, as a table.
 
-Private to trackbed.cluster. Sources: drivers/gpu/drm/amd/amdgpu (amdgpu_ras.c, amdgpu_job.c,
-amdgpu_device.c, gmc_v9_0.c, amdgpu_aca.c) of Linux 5.15 to 6.18 and amdgpu-dkms 6.x;
-https://github.com/ROCm/ROCm/issues/4021, https://github.com/ROCm/ROCm/issues/1886.
+Private to trackbed.cluster. Seen in public outputs: RAS interrupt, ACA, reset, ring test
+(https://github.com/ROCm/legacy-rocm-build/issues/4021, /1886,
+https://github.com/NixOS/nixpkgs/issues/176915). RAS counts, ring time-outs, page faults and
+bad pages are written from knowledge of the messages, without a sample.
 """
 
 from __future__ import annotations

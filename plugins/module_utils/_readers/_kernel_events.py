@@ -4,8 +4,9 @@
 """Groups messages of the kernel log into bursts. Private to trackbed.cluster.
 
 A run of the same event on the same device is one burst until it has been silent
-for 3 minutes: the rule by which NVIDIA's fleet monitoring takes Xids of a node
-together. Nothing but bursts, counts and facts is kept, and bursts are bounded.
+for 3 minutes. NVIDIA Fleet Intelligence takes Xids of a node together by this
+rule; here it is used for every kind. Nothing but bursts, counts and facts is kept,
+and bursts are bounded.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 """Kernel messages out of JSON and key=value forms, one object at a time.
 
 Private to trackbed.cluster. Forms: `journalctl -o json` (one object a line),
-json-pretty, export and verbose (KEY=value), `dmesg --json`. Sources: the Journal
-JSON and Export Formats of systemd, dmesg(1) of util-linux 2.39.
+json-pretty, export and verbose (KEY=value), `dmesg --json`. Written from
+knowledge of these forms; the corpus has no sample of them.
 """
 
 from __future__ import annotations

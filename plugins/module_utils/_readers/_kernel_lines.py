@@ -5,8 +5,8 @@
 
 Private to trackbed.cluster. Forms: dmesg with every --time-format, -x, raw
 (`<4>`), /dev/kmsg, syslog of RFC 3164 and 5424, journalctl -o short, short-iso,
-short-precise, short-full, short-monotonic, short-unix. Sources: dmesg(1),
-journalctl(1), Documentation/ABI/testing/dev-kmsg of Linux.
+short-precise, short-full, short-monotonic, short-unix. Forms of
+which the corpus has no sample are written from knowledge of these tools.
 """
 
 from __future__ import annotations

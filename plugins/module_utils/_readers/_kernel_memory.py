@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What memory, CPU and platform error code writes into the kernel log, as a table.
 
-Private to trackbed.cluster. Sources: arch/x86/kernel/cpu/mce, drivers/edac, drivers/acpi/apei,
-drivers/firmware/efi/cper.c, mm/memory-failure.c, therm_throt.c of Linux 4.15 to 6.18.
+Private to trackbed.cluster. Written from knowledge of the messages of the kernel's machine
+check, EDAC, APEI, memory failure and thermal code, without a sample of real output.
 """
 
 from __future__ import annotations

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What network drivers write into the kernel log, as a table.
 
-Private to trackbed.cluster. Sources: drivers/net/ethernet/mellanox/mlx5 (health.c,
-cmd.c, events.c, en_main.c), drivers/net/bonding, net/sched/sch_generic.c of Linux 4.15 to 6.18.
-`Lost carrier` is what systemd-networkd and NetworkManager say beside them.
+Private to trackbed.cluster. Seen in public outputs: module and slot power of mlx5
+(https://github.com/geerlingguy/arm-nas/issues/16), its failed start
+(https://github.com/PeterSuh-Q3/tinycore-redpill/issues/9), `Lost carrier` of systemd-networkd.
+Health, commands, temperature and the other drivers are written from knowledge of the
+messages, without a sample.
 """
 
 from __future__ import annotations

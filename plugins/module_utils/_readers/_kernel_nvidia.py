@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What NVIDIA's driver and NVSwitch driver write into the kernel log, as a table.
 
-Private to trackbed.cluster. Sources: NVIDIA/open-gpu-kernel-modules (kernel_rc.c,
-osapi.c, nv-pci.c, error texts), branches 535 to 620; the Xid catalogue of NVIDIA.
+Private to trackbed.cluster. Seen in public outputs: failed initialisation, API mismatch,
+off the bus (https://github.com/NVIDIA/NVSentinel/issues/155), peermem and crash dump
+(https://github.com/NVIDIA/nvidia-docker/issues/1553). SXid is written after a description of
+its form; the other rows are written from knowledge of the messages, without a sample.
 """
 
 from __future__ import annotations

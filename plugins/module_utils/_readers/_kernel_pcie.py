@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What PCI Express, IOMMU and hot-plug code write into the kernel log, as a table.
 
-Private to trackbed.cluster. Sources: drivers/pci/pcie/aer.c, dpc.c, drivers/pci/
-probe.c and pci.c, drivers/iommu/intel and amd, of Linux 4.15 to 6.18.
+Private to trackbed.cluster. Seen in public outputs: AER of older and newer kernels
+(https://github.com/wilicc/gpu-burn/issues/1, https://github.com/pop-os/pop/issues/3363). DPC,
+hot-plug, IOMMU, BAR and bandwidth are written from knowledge of the messages, without a sample.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the kernel writes about processes, lock-ups, itself and its modules, as a table.
 
-Private to trackbed.cluster. Sources: mm/oom_kill.c, kernel/hung_task.c, kernel/watchdog.c,
-kernel/rcu, arch/x86/mm/fault.c, kernel/panic.c, kernel/module of Linux 4.15 to 6.18.
+Private to trackbed.cluster. Seen in public outputs: OOM and segfault. Hung tasks, lock-ups,
+panics and modules are written from knowledge of the messages, without a sample.
 """
 
 from __future__ import annotations

@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What block devices, file systems and network file systems write, as a table.
 
-Private to trackbed.cluster. Sources: block/blk-core.c, drivers/nvme/host, drivers/scsi,
-drivers/ata, drivers/md, fs/xfs, fs/ext4, fs/btrfs, fs/nfs of Linux 4.15 to 6.18; Lustre 2.15.
+Private to trackbed.cluster. Seen in public outputs: I/O errors and XFS; NVMe time-outs
+(https://ahmedalsawi.github.io/posts/2025/01/linux-kernel-debug-nvme-timeout) and errors
+(https://www.thomas-krenn.com/en/wiki/Analyzing_NVMe_I/O_error_messages_in_Linux). EXT4,
+BTRFS, md, SCSI, ATA, NFS and Lustre are written from knowledge of the messages.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Times as kernel logs print them, as seconds. Private to trackbed.cluster.
 
-Forms: util-linux dmesg (--time-format=ctime, iso, reltime; --ctime is localised),
-syslog of RFC 3164 and 5424, journalctl (-o short to short-unix). Source: dmesg(1)
-of util-linux 2.32 to 2.41, journalctl(1) of systemd 232 to 257.
+Forms: dmesg (ctime, localised or not, iso, reltime), syslog of RFC 3164 and 5424, journalctl
+(-o short to short-unix). Names of months were not checked against the locales of glibc.
 """
 
 from __future__ import annotations

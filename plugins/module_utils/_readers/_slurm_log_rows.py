@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What slurmd and slurmctld write, as tables. Private to trackbed.cluster.
 
-Sources: slurmd(8), slurmctld(8), slurm.conf(5); SchedMD/slurm src/slurmd, src/slurmctld,
-src/interfaces/gres.c, 20.11 to 25.11; https://github.com/NVIDIA/deepops/issues/1214,
-https://github.com/ai4d-iasc/trixie/issues/45, https://github.com/clustervision/trinity/issues/332.
+Seen in public outputs: https://github.com/NVIDIA/deepops/issues/1214,
+https://github.com/ai4d-iasc/trixie/issues/45, https://github.com/clustervision/trinity/issues/332,
+https://github.com/radiasoft/sirepo/issues/2136. Other rows are written from knowledge of the
+messages, without a sample.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@
 
 Formats: output of `dkms install`, `build`, `autoinstall`; /var/lib/dkms/MODULE/VERSION/
 build/make.log, with the header that DKMS writes above what make said, or without it.
-Versions: dkms 2.2 to 3.2. Source: dkms(8); dell/dkms, dkms.in.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "dkms-log"
 TITLE = "Build of a kernel module by DKMS: its outcome and the first error (also make.log)"
-VERSIONS = "dkms 2.2 to 3.2"
+VERSIONS = "output of dkms and make.log; headers of dkms 3 written without a sample"
 SOURCES = (
-    "https://github.com/dell/dkms",
     "https://github.com/Tk-Glitch/PKGBUILDS/issues/133",
     "https://github.com/void-linux/void-packages/issues/55238",
+    "https://github.com/Frogging-Family/linux-tkg/issues/205",
 )
 PROVEN = True
 OUTCOMES = ("failed", "built", "installed")

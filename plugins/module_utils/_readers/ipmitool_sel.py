@@ -5,7 +5,6 @@
 
 Formats: columns with `|` (or `,` with -c); OEM records; `Pre-Init` in place of a
 date; `Label : value` blocks of -v and `sel get`; FreeIPMI's `ipmi-sel` with its head.
-Versions: ipmitool 1.8.11 to 1.8.19. Source: ipmitool(1), lib/ipmi_sel.c; IPMI 2.0, table 42-3.
 """
 
 from __future__ import annotations
@@ -25,9 +24,8 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "ipmitool-sel"
 TITLE = "Event log of the BMC: ipmitool sel list, elist, get, info; ipmi-sel"
-VERSIONS = "ipmitool 1.8.11 to 1.8.19, FreeIPMI 1.4 to 1.6"
+VERSIONS = "list, FreeIPMI seen; elist, -v, -c, info written without a sample"
 SOURCES = (
-    "https://github.com/ipmitool/ipmitool",
     "https://github.com/open-power/op-build/issues/607",
     "https://github.com/thomas-krenn/check_ipmi_sensor_v3/issues/26",
 )
@@ -62,7 +60,7 @@ FIELDS = {
     },
 }
 MOST_EVENTS = 20_000
-# IPMI 2.0, table 42-3, in the words of ipmitool (both spellings where versions differ).
+# Types of sensor in the words of ipmitool; not checked against its source.
 _TYPES = (
     "Physical Security|Platform Security|Power Supply|Power Unit|Cooling Device|Temperature"
     "|Voltage|Current|Fan|Processor|Memory|Drive Slot / Bay|Drive Slot|POST Memory Resize"

@@ -1,10 +1,7 @@
 # Copyright: (c) 2026, The Trackbed developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reader of the log of Slurm's controller, slurmctld.
-
-Source: slurmctld(8), Slurm 20.11 to 25.11.
-"""
+"""Reader of the log of Slurm's controller, slurmctld."""
 
 from __future__ import annotations
 
@@ -17,11 +14,10 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "slurmctld-log"
 TITLE = "Log of Slurm's controller (slurmctld): errors and what it did to nodes, grouped in bursts"
-VERSIONS = "Slurm 20.11 to 25.11; own file, standard error, syslog, journalctl"
+VERSIONS = "own file, standard error, syslog, journalctl; versions of Slurm not told apart"
 SOURCES = (
-    "https://slurm.schedmd.com/slurmctld.html",
-    "https://github.com/SchedMD/slurm",
     "https://github.com/clustervision/trinity/issues/332",
+    "https://github.com/elasticluster/elasticluster/pull/504",
 )
 PROVEN = True
 FIELDS = LOG_FIELDS

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, The Trackbed developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reader of the log of Slurm's node daemon, slurmd. Source: slurmd(8), Slurm 20.11 to 25.11."""
+"""Reader of the log of Slurm's node daemon, slurmd."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "slurmd-log"
 TITLE = "Log of Slurm's node daemon (slurmd): errors and what it did to nodes, grouped in bursts"
-VERSIONS = "Slurm 20.11 to 25.11; own file, standard error, syslog, journalctl"
+VERSIONS = "own file, standard error, syslog, journalctl; versions of Slurm not told apart"
 SOURCES = (
-    "https://slurm.schedmd.com/slurmd.html",
-    "https://github.com/SchedMD/slurm",
     "https://github.com/BiBiServ/bibigrid/issues/705",
+    "https://github.com/NVIDIA/deepops/issues/1214",
 )
 PROVEN = True
 FIELDS = LOG_FIELDS
