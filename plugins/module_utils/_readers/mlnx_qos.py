@@ -138,7 +138,7 @@ def _line(reading: Reading, port: Entity, word: str, number: int) -> bool:
 def _carries(tc: Entity, words: str) -> None:
     """Add the priorities of a line to a class: there is a line for each of them."""
     listed = tc.values["priorities"]
-    if isinstance(listed, list) and len(listed) < 8:  # noqa: PLR2004
+    if isinstance(listed, list) and len(listed) < 8:
         listed += [int(one) for one in re.findall("[0-7]", words)]
 
 
