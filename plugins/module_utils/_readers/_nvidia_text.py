@@ -26,10 +26,21 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import (
     numbered_lines,
 )
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|\x1b\([AB0]|\^\[\[[0-9;]{0,16}m")
+_ANSI = re.compile(
+    r"\x1b\[[0-9;?]{0,16}[A-Za-z]|\x1b\([AB0]|(?:\^\[)?\[[0-9]{1,2}(?:;[0-9]{1,3}){0,3}m"
+)
 # Fences, headings and frames of pages and tickets, and the places where people cut.
-_FRAME = re.compile(r"^(?:`{3,}.*|~{3,}.*|[=#*_-]{3,}.*|</?[a-z][^<>]{0,80}>|#+ .*|//.*)$")
-_PROMPT = re.compile(r"(?:^|[$#>%]\s|\]\s|:\s)(?:sudo )?(?:/\S*/)?nvidia-smi(?:\s+[a-z-]\S*|\s*$)")
+_FRAME = re.compile(
+    r"^(?:`{3,}.*|~{3,}.*|[=#*_-]{3,}.*|[|:+ -]{3,}|</?[a-z][^<>]{0,80}>|#+ .*|//.*)$"
+)
+_PROMPT = re.compile(
+    r"(?:^|[\s/])nvidia-smi(?:\s+[\w.,=/-]{1,64})*\s*$|^Every [0-9.]{1,6}s: |^\S{1,80}[$#]$"
+)
+# A time and a host, of a log in which the line itself was empty.
+_STAMP = re.compile(
+    r"^\W{0,2}(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ]|[A-Z][a-z]{2} [ 0-9][0-9] )?"
+    r"[0-9]{2}:[0-9]{2}:[0-9]{2}\S{0,16}(?:\s+[\w.-]{1,64}:?)?$"
+)
 _ELISION = re.compile(
     r"^\W{0,4}(?:\.{3,}|\u2026+|\[?(?:\.{3}|\u2026|snip\w*|truncated)\]?)\W{0,4}$"
 )
@@ -49,7 +60,7 @@ _GPU_PCI = re.compile(
 def clean_lines(data: Data) -> t.Iterator[tuple[int, str]]:
     """Yield number and text of each line, without colours; hard blanks are blanks."""
     text = decode(data)
-    if "\x1b" in text or "^[[" in text:
+    if "\x1b" in text or "[" in text:
         text = _ANSI.sub("", text)
     for number, line in numbered_lines(text):
         yield number, line.replace("\xa0", " ").replace("\u200b", "")
@@ -58,7 +69,7 @@ def clean_lines(data: Data) -> t.Iterator[tuple[int, str]]:
 def is_frame(line: str) -> bool:
     """Tell whether the line is of the page around an output: a fence, a heading, a prompt."""
     word = line.strip().strip(">").strip()
-    return not word or bool(_FRAME.match(word)) or bool(_PROMPT.search(word))
+    return not word or any(one.search(word) for one in (_FRAME, _PROMPT, _STAMP))
 
 
 def is_elision(line: str) -> bool:
