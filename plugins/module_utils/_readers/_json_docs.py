@@ -58,6 +58,8 @@ def split(data: Data) -> tuple[list[Document], list[tuple[int, str]]]:
             break
     if documents and not documents[-1].text:
         documents[-1].text = "\n".join(parts)
+    for document in documents:  # so that problems carry the line of the whole input
+        document.text = "\n" * min(document.line - 1, 20_000) + document.text
     return documents[:MOST_DOCUMENTS], others
 
 
