@@ -9,6 +9,7 @@ The file is YAML; every key is written, unknown keys are refused::
     overrides:                         # what differs from the SKU, by device or for the whole node
       gpu:3: {max_read_request: 512}   # keys: see OVERRIDE_KEYS
       node: {acs_control: 0x1d}        # `node` means every device that has such a setting
+      gpu:4: {facts: {vbios: 96.00.74.00.0D}} # other values of machine.json, by their paths
     faults:                            # what is broken, in the order in which it broke
       - {kind: pcie_gen4, target: gpu:5}
 
@@ -41,7 +42,9 @@ OVERRIDE_KEYS = frozenset(
 )
 _KEYS = frozenset({"schema", "name", "sku", "kernel_release", "overrides", "faults"})
 
-Overrides = Mapping[str, Mapping[str, int]]
+FACTS = "facts"  # machine.json's own values: path -> value; of `node`, those outside of devices
+
+Overrides = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, order=True)
@@ -135,12 +138,14 @@ def _text(doc: Mapping[str, Any], key: str, where: str, default: str | None = No
 
 
 def _overrides(value: object, where: str) -> Overrides:
-    result: dict[str, dict[str, int]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for target, settings in _mapping(value, where).items():
         here = f"{where}: {target}"
-        _refuse_unknown(_mapping(settings, here), OVERRIDE_KEYS, here)
+        _refuse_unknown(_mapping(settings, here), OVERRIDE_KEYS | {FACTS}, here)
         for key, number in settings.items():
-            if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            if key == FACTS:
+                _mapping(number, f"{here}: {FACTS}")
+            elif not isinstance(number, int) or isinstance(number, bool) or number < 0:
                 raise UsageError(f"{here}: {key} is {number!r}", wanted="a number, 0 or more")
         result[str(target)] = dict(settings)
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 # PCI Express Base Specification 6.0, §7.5.3.2: the device/port type field.
 PORT_TYPES = {
@@ -136,6 +137,7 @@ class Device:
     presence: bool = True  # the slot of a port sees a card
     responds: bool = True
     adapter: Adapter | None = None  # as it is now; the part's is as it is made
+    facts: Mapping[str, Any] = field(default_factory=dict)  # path in machine.json -> other value
 
     @property
     def bus(self) -> int:
@@ -154,6 +156,7 @@ class Plan:
     numa_cpus: tuple[str, ...]  # cpulist of each NUMA node
     platform: Platform
     devices: tuple[Device, ...] = field(default_factory=tuple)
+    facts: Mapping[str, Any] = field(default_factory=dict)  # as a device's, of the whole node
 
     def find(self, target: str) -> Device | None:
         """Return the device with this name or address."""
@@ -170,6 +173,11 @@ class Plan:
     def names(self) -> list[str]:
         """Return the names of the devices that have one, in bus order."""
         return [device.name for device in self.devices if device.name]
+
+
+def with_facts(device: Device, facts: Mapping[str, Any]) -> Device:
+    """Return the device with other values in machine.json: path -> value, the later one wins."""
+    return replace(device, facts={**device.facts, **facts})
 
 
 def seeded(*words: str, bits: int = 64) -> int:

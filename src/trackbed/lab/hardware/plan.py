@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from trackbed.errors import UsageError
 from trackbed.lab.hardware import catalogue
@@ -12,8 +13,8 @@ from trackbed.lab.hardware.addresses import place
 from trackbed.lab.hardware.catalogue import Seat
 from trackbed.lab.hardware.effects import FAULTS
 from trackbed.lab.hardware.fault import fault_named
-from trackbed.lab.hardware.model import Device, Plan, seeded
-from trackbed.lab.state import WHOLE_NODE, NodeState
+from trackbed.lab.hardware.model import Device, Plan, seeded, with_facts
+from trackbed.lab.state import FACTS, WHOLE_NODE, NodeState
 
 # Interrupts below are the legacy controller's and the timers'.
 _FIRST_IRQ = 24
@@ -160,7 +161,7 @@ _FIELDS = {
 }
 
 
-def _overridden(plan: Plan, target: str, values: Mapping[str, int]) -> Plan:
+def _overridden(plan: Plan, target: str, values: Mapping[str, Any]) -> Plan:
     if target != WHOLE_NODE and plan.find(target) is None:
         raise UsageError(
             f"{plan.node} has no device {target!r} to override",
@@ -172,9 +173,15 @@ def _overridden(plan: Plan, target: str, values: Mapping[str, int]) -> Plan:
         if target not in (WHOLE_NODE, device.name, device.address):
             return device
         for key, value in values.items():
+            if key == FACTS:
+                if target != WHOLE_NODE:
+                    device = with_facts(device, value)
+                continue
             if key == "acs_control" and "acs" not in device.part.extended:
                 continue
-            device = replace(device, **{_FIELDS[key]: value})  # type: ignore[arg-type]
+            device = replace(device, **{_FIELDS[key]: value})
         return device
 
+    if target == WHOLE_NODE:
+        plan = replace(plan, facts={**plan.facts, **values.get(FACTS, {})})
     return plan.mapped(change)

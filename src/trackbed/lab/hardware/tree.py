@@ -1,7 +1,8 @@
 """Write the files of a node's hardware, so that running nodes see every change at once.
 
 The destination is mounted in a running node, so files keep their inode: they are rewritten in
-place, never replaced by a rename. Only bytes that differ are touched.
+place, never replaced by a rename (but for machine.json, which is read as a whole). Only bytes that
+differ are touched.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import os
 import shutil
 from pathlib import Path, PurePosixPath
 
+from trackbed.lab.hardware.machine import machine_json
 from trackbed.lab.hardware.plan import plan_of
 from trackbed.lab.hardware.sysfs import Tree, tree_of
 from trackbed.lab.state import NodeState
 
+_MACHINE = "machine.json"
 _OWNED = ("pci", "class", "firmware")  # below these, what the plan does not have is removed
 
 
@@ -21,14 +24,17 @@ def write_tree(state: NodeState, dest: Path) -> None:
     """Make `dest` show the hardware of `state` as after a cold boot.
 
     Writes dest/pci (for /sys/bus/pci), dest/class and dest/firmware (for /sys/class and
-    /sys/firmware), dest/osrelease (for /proc/sys/kernel/osrelease) and dest/modules.available
-    (names, one a line). What programs in the node had written to config
-    space is lost, as it is in a boot; use `change_tree` for a fault in a running node.
+    /sys/firmware), dest/osrelease (for /proc/sys/kernel/osrelease), dest/modules.available
+    (names, one a line) and dest/machine.json (for the stand-ins). What programs in the node had
+    written to config space is lost, as it is in a boot; use `change_tree` for a fault in a running
+    node.
     """
-    wanted = tree_of(plan_of(state))
+    plan = plan_of(state)
+    wanted = tree_of(plan)
     _remove_others(wanted, dest)
     for path, content in wanted.items():
         _put(dest / path, content)
+    _exchange(dest / _MACHINE, machine_json(plan, state))
 
 
 def change_tree(before: NodeState, after: NodeState, dest: Path) -> None:
@@ -37,7 +43,8 @@ def change_tree(before: NodeState, after: NodeState, dest: Path) -> None:
     Registers that a program in the node has set (setpci) keep their values, unless the new
     state says something else about these very bytes.
     """
-    old, new = tree_of(plan_of(before)), tree_of(plan_of(after))
+    plan = plan_of(after)
+    old, new = tree_of(plan_of(before)), tree_of(plan)
     _remove_others(new, dest)
     for path, content in new.items():
         was = old.get(path)
@@ -47,6 +54,7 @@ def change_tree(before: NodeState, after: NodeState, dest: Path) -> None:
             _patch(dest / path, was, content)
         elif content != was:
             _put(dest / path, content)
+    _exchange(dest / _MACHINE, machine_json(plan, after))
 
 
 def _remove_others(wanted: Tree, dest: Path) -> None:
@@ -73,6 +81,16 @@ def _put(path: Path, content: bytes | PurePosixPath | None) -> None:
     elif not path.is_file() or path.read_bytes() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)  # truncates and writes the same inode
+
+
+def _exchange(path: Path, content: bytes) -> None:
+    """Replace a file as a whole: programs may be reading it, and nothing is mounted over it."""
+    if path.is_file() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    other = path.with_name(f"{path.name}.new")
+    other.write_bytes(content)
+    other.replace(path)
 
 
 def _link(path: Path, target: str) -> None:
