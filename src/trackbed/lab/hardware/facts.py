@@ -38,11 +38,20 @@ def put(document: dict[str, Any], facts: Facts, where: str) -> dict[str, Any]:
     """Return the document with other values at these paths; `where` names it in errors.
 
     A path must exist: "ecc.volatile.dram_uncorrectable", "nvlink.links.3.state". "*" stands for
-    every item of a list or every key. Raises UsageError with what comes near.
+    every item of a list or every key. A value keeps its kind (a number, a text, …) unless it is or
+    becomes null. Raises UsageError for another kind, and with what comes near for a wrong path.
     """
     result = copy.deepcopy(document)
     for path, value in facts.items():
-        if not _set(result, path.split("."), value):
+        try:
+            found = _set(result, path.split("."), value)
+        except TypeError as error:
+            raise UsageError(
+                f"{where}: {path} is {value!r}",
+                wanted=f"{error} there",
+                remedy="write a text that looks like a number or a time in quotes",
+            ) from error
+        if not found:
             near = difflib.get_close_matches(path, list(paths(document)), n=3, cutoff=0.5)
             raise UsageError(
                 f"{where} has no value {path!r}",
@@ -64,6 +73,17 @@ def _set(document: Any, path: list[str], value: Any) -> bool:
         return False
     if not rest:
         for key in keys:
+            _check_kind(document[key], value)
             document[key] = copy.deepcopy(value)
         return True
     return all(_set(document[key], rest, value) for key in keys)
+
+
+def _check_kind(old: Any, new: Any) -> None:
+    """Raise TypeError with the old value's kind where the new one is of another kind."""
+
+    def kind(value: Any) -> type:
+        return float if type(value) is int else type(value)
+
+    if old is not None and new is not None and kind(old) is not kind(new):
+        raise TypeError(f"a value such as {old!r}")
