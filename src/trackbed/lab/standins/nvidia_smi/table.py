@@ -38,7 +38,7 @@ def report(views: Sequence[Any], driver: Driver, now: str) -> Iterator[str]:
     yield f"{now}       "
     yield _LINE
     yield _title(driver)
-    yield _COLUMNS.replace("+", "|", 1)[:-1] + "|" if old else _COLUMNS
+    yield _COLUMNS.replace("+", "|", 1) if old else _COLUMNS
     yield from _HEADS
     yield f"|{'=' * 41}+{'=' * 24}+{'=' * 22}|"
     for view in views:
