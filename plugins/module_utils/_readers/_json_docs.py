@@ -34,6 +34,7 @@ class Document:
     before: str
     """The last line before it: mostly the command, or a title."""
     text: str = ""
+    parts: list[str] = dataclasses.field(default_factory=list)
 
 
 def split(data: Data) -> tuple[list[Document], list[tuple[int, str]]]:
@@ -48,18 +49,19 @@ def split(data: Data) -> tuple[list[Document], list[tuple[int, str]]]:
             if not _pasted.is_noise(line):
                 others.append((number, line.strip()))
             continue
+        if _pasted.is_noise(line):  # a prompt: the document before it was cut
+            depth, before = 0, line
+            continue
         if depth <= 0:
             documents.append(Document(number, before))
             parts, depth, before = [], 0, ""
         depth += _opened(line)
         parts.append(line)
-        documents[-1].text = "" if depth > 0 else "\n".join(parts)
+        documents[-1].parts = parts
         if len(documents) > MOST_DOCUMENTS:
             break
-    if documents and not documents[-1].text:
-        documents[-1].text = "\n".join(parts)
     for document in documents:  # so that problems carry the line of the whole input
-        document.text = "\n" * min(document.line - 1, 20_000) + document.text
+        document.text = "\n" * min(document.line - 1, 20_000) + "\n".join(document.parts)
     return documents[:MOST_DOCUMENTS], others
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _plain
+from ansible_collections.trackbed.cluster.plugins.module_utils._reading import Reading
 from ansible_collections.trackbed.cluster.plugins.module_utils._text import (
     Data,
     decode,
@@ -20,9 +22,9 @@ _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|\][^\x07\x1b]{0,200}\x07|\([
 # What may stand before every line. A prefix counts where most lines carry it.
 _PREFIXES = (
     re.compile(
-        r"^\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}[0-9.,Z+:-]{0,16}\]?:? "
+        r"^\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}[0-9.,Z+:-]{0,16}\]?:?(?: |$)"
     ),
-    re.compile(r"^[A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} \S{1,64} [^\s:]{1,64}: "),
+    re.compile(r"^[A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} \S{1,64} [^\s:]{1,64}:(?: |$)"),
     re.compile(r"^\[?[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?\]? "),
     re.compile(r"^\[ {0,6}[0-9]{1,8}\.[0-9]{1,9}\] "),
     re.compile(r"^(?:> ?|\| ?)"),
@@ -41,22 +43,23 @@ _NOISE = re.compile(
 )
 
 
-def lines(data: Data) -> list[tuple[int, str]]:
-    """Return the lines that hold anything, with their numbers.
+def lines(data: Data, dedent: bool = True) -> list[tuple[int, str]]:
+    """Return the lines that hold anything, with their numbers, freed of what was put before them.
 
-    Freed of what was put before them.
+    `dedent` cuts the blanks that all lines begin with.
     """
     found = [
         (number, _ANSI.sub("", line).rstrip())
         for number, line in numbered_lines(decode(data))
         if line.strip()
     ]
-    found = [one for one in found if one[1]]
+    found = _fenced([one for one in found if one[1]])
     for prefix in _PREFIXES:
         head = found[:_SAMPLE]
         if head and sum(bool(prefix.match(line)) for _n, line in head) >= _MOST * len(head):
             found = [(number, prefix.sub("", line, count=1)) for number, line in found]
-    return [one for one in _without_host(found) if one[1].strip()]
+    found = [one for one in _without_host(found) if one[1].strip()]
+    return _dedented(found) if dedent else found
 
 
 def text_of(data: Data) -> str:
@@ -69,10 +72,42 @@ def is_noise(line: str) -> bool:
     return bool(_NOISE.match(line.strip()))
 
 
+def strange(reading: Reading, number: int, line: str, wanted: str) -> None:
+    """Record a line that is none of the format, unless it is noise."""
+    if not is_noise(line):
+        _plain.malformed(reading, number, line, wanted)
+
+
+def _fenced(found: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return what stands between fences of markdown, where most of the text does."""
+    inside: list[tuple[int, str]] = []
+    fences, open_now = 0, False
+    for one in found:
+        if one[1].strip().startswith(("```", "~~~")):
+            fences, open_now = fences + 1, not open_now
+        elif open_now:
+            inside.append(one)
+    whole = fences > 1 and not open_now and len(inside) * 2 > len(found) - fences
+    return inside if whole else found
+
+
+def _dedented(found: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Cut the blanks that all lines begin with; a prompt counts as none."""
+    heads = [line[: len(line) - len(line.lstrip())] for _n, line in found if not is_noise(line)]
+    common = min(heads, key=len, default="")
+    if not common or not all(head.startswith(common) for head in heads):
+        return found
+    return [
+        (number, line[len(common) :] if line.startswith(common) else line) for number, line in found
+    ]
+
+
 def _without_host(found: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """Cut the `host: ` that pdsh and its like put before every line of one host."""
-    first = _HOST.match(found[0][1]) if len(found) >= 4 else None
+    first = _HOST.match(found[0][1]) if found else None
     if first is None or not all(line.startswith(first.group(1) + ":") for _n, line in found):
+        return found
+    if len(found) < 4 and not any(one.isdigit() for one in first.group(1)):
         return found
     length = len(first.group(1)) + 1
     return [(number, line[length:].replace(" ", "", 1)) for number, line in found]

@@ -19,6 +19,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._identity import 
 from ansible_collections.trackbed.cluster.plugins.module_utils._readers import (
     _json,
     _json_docs,
+    _pasted,
     _plain,
 )
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
@@ -104,7 +105,7 @@ def recognise(text: str) -> int:
     if '"Subsystems"' in text and '"NQN"' in text:
         return 90
     identity = all(re.search(rf'"{one}"\s*:', text) for one in ("sn", "mn", "fr", "cntlid"))
-    empty = re.search(r'^\s*\{\s*"Devices"\s*:\s*\[\s*\]\s*\}\s*$', text)
+    empty = re.search(r'"Devices"\s*:\s*\[\s*\]', _pasted.text_of(text))
     return 88 if identity or empty else 0
 
 
