@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 
 from .places import place, text_of
 
@@ -45,13 +46,18 @@ class Driver:
 
     def within(self, ranges: str) -> bool:
         """Say whether the installed version is in one of the ranges: "580-", "-569", "550-569"."""
-        version = numbers(self.installed or "0")
-        for one in filter(None, (part.strip() for part in ranges.split(","))):
-            low, dash, high = one.partition("-")
-            last = numbers(high) if dash else numbers(low)
-            if numbers(low) <= version and (not last or version[: len(last)] <= last):
-                return True
-        return not ranges.strip()
+        return _within(self.installed or "0", ranges)
+
+
+@cache
+def _within(version: str, ranges: str) -> bool:
+    found = numbers(version)
+    for one in filter(None, (part.strip() for part in ranges.split(","))):
+        low, dash, high = one.partition("-")
+        last = numbers(high) if dash else numbers(low)
+        if numbers(low) <= found and (not last or found[: len(last)] <= last):
+            return True
+    return not ranges.strip()
 
 
 def find() -> Driver:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +62,18 @@ class Field:
 
 def fields(driver: Driver) -> list[Field]:
     """Return the fields that this driver has."""
+    return [field for field in _table() if driver.within(field.drivers)]
+
+
+@cache
+def _table() -> list[Field]:
     found = []
     for line in _TABLE.read_text(encoding="utf-8").splitlines():
         if line.startswith("#") or not line.strip():
             continue
         columns = [column.strip() for column in line.split("|")]
         name, unit, value, none, drivers, marks = (columns + [""] * 6)[:6]
-        field = Field(name, unit, value, none, drivers, tuple(marks.split()))
-        if driver.within(field.drivers):
-            found.append(field)
+        found.append(Field(name, unit, value, none, drivers, tuple(marks.split())))
     return found
 
 

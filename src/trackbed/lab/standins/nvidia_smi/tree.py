@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ class Row:
         return not self.value or self.value.startswith("?")
 
 
+@cache
 def rows() -> list[Row]:
     """Read the table; the rows of the first level hold the others."""
     found: list[Row] = []

@@ -193,8 +193,9 @@ def _fabric(gpu: Mapping[str, Any], managed: Mapping[str, Any]) -> dict[str, Any
     shown.update({key: None for key in facts if key not in shown})
     if not facts["supported"]:
         return shown
-    shown["state"] = facts["state"] or managed.get("state", "In Progress")
-    shown["status"] = facts["status"] or managed.get("status")
+    insists = facts["state"] is not None
+    shown["state"] = facts["state"] if insists else managed.get("state", "In Progress")
+    shown["status"] = facts["status"] or (None if insists else managed.get("status"))
     if shown["state"] != "Completed":
         return shown
     shown["status"] = shown["status"] or "Success"
