@@ -10,8 +10,6 @@ from trackbed.lab.hardware.model import Device, Plan
 
 def relation(plan: Plan, one: Device, other: Device) -> str:
     """Return PIX (one bridge between), PXB (several), PHB (host bridge), NODE or SYS."""
-    if one.address == other.address:
-        return "X"
     above = _above(plan, one)
     common = next((bridge for bridge in _above(plan, other) if bridge in above), None)
     if common is not None:

@@ -15,6 +15,7 @@ from trackbed.lab.hardware.facts import merged, paths, put
 from trackbed.lab.hardware.gpu import gpu_models, link_counters
 from trackbed.lab.hardware.machine import machine_json, machine_of
 from trackbed.lab.hardware.plan import plan_of
+from trackbed.lab.hardware.topology import relation
 from trackbed.lab.state import NodeState
 
 STATE = NodeState("gpu-002", "h100-sxm")
@@ -106,6 +107,11 @@ def test_how_gpus_and_nics_are_joined() -> None:
     assert found["gpu:0"]["gpu:1"] == "NODE"
     assert found["gpu:0"]["gpu:7"] == "SYS"
     assert found["nic:3"]["gpu:3"] == found["gpu:3"]["nic:3"]
+    plan = plan_of(STATE)
+    ethernet, vga = (
+        next(d for d in plan.devices if d.part.key == key) for key in ("bcm5720", "ast2600")
+    )
+    assert relation(plan, ethernet, vga) == "PHB"  # two ports of one host bridge
     rome = machine(NodeState("gpu-001", "a100-sxm"))["topology"]
     assert rome["gpu:0"]["gpu:1"] == "PIX"
 
@@ -164,6 +170,17 @@ def test_the_file_is_written_and_a_fault_changes_it_at_once(tmp_path: Path) -> N
     change_tree(STATE, after, tmp_path)
     assert json.loads((tmp_path / "machine.json").read_text()) == machine(after)
     assert not list(tmp_path.glob("*.new"))
+
+
+def test_models_hold_all_that_a_gpu_must_have() -> None:
+    """A model without a SKU of its own yet has the same values as the others."""
+    listed = {
+        key: {path for path in paths(model.facts) if not path.startswith("clocks.supported.")}
+        for key, model in gpu_models().items()
+    }
+    assert set(listed) >= {"h100_sxm", "h200_sxm", "b200", "a100_sxm_80", "gb200"}
+    for key, found in listed.items():
+        assert found == listed["h100_sxm"], key
 
 
 def test_links_are_shared_out_among_the_switches() -> None:

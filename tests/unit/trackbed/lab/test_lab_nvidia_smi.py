@@ -346,7 +346,7 @@ def test_the_power_limit_is_kept_within_its_bounds(smi: Smi) -> None:
     smi.document["gpus"][0]["power"]["cap_w"] = 300.0
     smi.node.machine(smi.document)
     assert smi.values("power.limit,enforced.power.limit", "-i", "0") == [["450.00", "300.00"]]
-    assert smi("-pl", "much")[0] == 2
+    assert smi("-pl", "much")[0] == smi("-lgc", "1,2,3")[0] == 2
 
 
 def test_clocks_are_locked_and_reset(smi: Smi) -> None:
@@ -402,6 +402,26 @@ def test_mig_mode_of_an_ampere_waits_for_its_users_and_is_kept(smi: Smi) -> None
     assert smi.values(fields, "-i", "0") == [["Enabled", "Enabled"]]
     assert "Disabled MIG Mode" in smi.ok("-mig", "0", "-i", "0")
     assert smi.values(fields, "-i", "0") == [["Disabled", "Disabled"]]
+
+
+def test_mig_devices_are_listed(smi: Smi) -> None:
+    one = {
+        "index": 0, "gpu_instance": 9, "compute_instance": 0, "profile": "1g.10gb",
+        "uuid": "MIG-1", "used_mib": 12, "total_mib": 9856, "bar1_used_mib": 0,
+        "bar1_total_mib": 16384, "sram_uncorrectable": 0,
+        "shared": {"sm": 16, "copy": 1, "encoder": 0, "decoder": 1, "ofa": 0, "jpeg": 1},
+    }  # fmt: skip
+    smi.document["gpus"][0]["mig"]["devices"] = [one]
+    smi.node.machine(smi.document)
+    assert "MIG" not in smi.ok("-L", "-i", "0")
+    smi.ok("-mig", "1", "-i", "0")
+    assert "  MIG 1g.10gb     Device  0: (UUID: MIG-1)" in smi.ok("-L", "-i", "0")
+    device = ET.fromstring(smi.ok("-q", "-x", "-i", "0")).find("gpu/mig_devices/mig_device")
+    assert device is not None
+    assert device.findtext("gpu_instance_id") == "9"
+    assert device.findtext("fb_memory_usage/free") == "9844 MiB"
+    assert device.findtext("device_attributes/shared/multiprocessor_count") == "16"
+    assert smi.values("utilization.gpu", "-i", "0") == [["[N/A]"]]
 
 
 def test_a_setting_that_the_machine_forces_stays(smi: Smi) -> None:

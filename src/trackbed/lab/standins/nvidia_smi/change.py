@@ -156,10 +156,7 @@ def _mig(value: str, view: Any, own: Any, kept: Any, _driver: Driver) -> list[st
         own["mig"] = wanted
         return [f"{word} MIG Mode for GPU {bus}"]
     kept["mig"] = wanted
-    if running == wanted:
-        own.pop("mig", None)
-        return [f"{word} MIG Mode for GPU {bus}"]
-    if not _clients(view):
+    if running == wanted or not _clients(view):
         own.pop("mig", None)
         return [f"{word} MIG Mode for GPU {bus}"]
     own["mig"] = running
