@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, The Trackbed developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reader of `mdadm --examine` and `mdadm --detail`: what an array's member or the array says.
+"""Reader of `mdadm --examine`, `mdadm --detail` and /proc/mdstat: software RAID.
 
 Format: the device, and indented `Label : value` lines. The state of a superblock is what
 that member knew last: a member may say `clean` while `Array State` shows others missing.
@@ -12,7 +12,11 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _plain
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import (
+    _mdstat,
+    _pasted,
+    _plain,
+)
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     Entity,
     Field,
@@ -21,9 +25,15 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
 from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "mdadm-examine"
-TITLE = "mdadm: members of software RAID arrays, and arrays"
+TITLE = "Software RAID by mdadm --examine, --detail and /proc/mdstat"
 VERSIONS = "mdadm 3.2 to 4.4"
-SOURCES = ("mdadm(8)",)
+SOURCES = (
+    "mdadm(8)",
+    "https://github.com/netdata/netdata/pull/2195",
+    "https://github.com/prometheus/procfs/pull/676",
+    "https://github.com/md-raid-utilities/mdadm/issues/181",
+    "https://github.com/007revad/Synology_HDD_db/issues/149",
+)
 PROVEN = True
 _TEXTS = {
     "Raid Level": "raid_level",
@@ -63,21 +73,34 @@ _FIELDS = {
     "working_device_count": Field(int, "members and spares that work"),
     "failed_device_count": Field(int, "members that failed"),
     "spare_device_count": Field(int, "spares"),
-    "resync_pct": Field(int, "progress of a rebuild", "%"),
+    "resync_pct": Field(float, "progress of a rebuild", "%"),
+    "sync_action": Field(str, "recovery, resync, reshape, check ... (/proc/mdstat)"),
+    "sync_finish_min": Field(float, "time that it will take yet", "min"),
+    "size_b": Field(int, "size (/proc/mdstat)", "B"),
+    "member_map": Field(str, "a letter a member: U up, _ missing (/proc/mdstat)"),
+    "members": Field(list, "devices, failed ones and spares too"),
+    "failed_members": Field(list, "devices marked as failed"),
+    "spare_members": Field(list, "devices that wait to be used"),
 }
-FIELDS = {"member": _FIELDS, "array": _FIELDS}
+FIELDS = {
+    "node": {"array_count": Field(int, "arrays; told where there are none")},
+    "member": _FIELDS,
+    "array": _FIELDS,
+}
 # What an array alone tells; the number of active ones is derived for a member, too.
 _COUNTS = {*_NUMBERS.values()} - {"raid_device_count", "event_count", "active_device_count"}
 _DEVICE = re.compile(r"^(/dev/[A-Za-z0-9_/.:-]{1,100}):$")
 _STATE = re.compile(r"^([A.R]{1,384})(?:\s|$)")
-_NONE = re.compile(r"^mdadm: (?:No md superblock detected|cannot open|no such)", re.IGNORECASE)
 _PERCENT = re.compile(r"^([0-9]{1,3})% complete")
 
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    head = text[:8000]
+    head = _pasted.text_of(text[:8000])
     if re.search(r"(?m)^/dev/\S+:$", head) and re.search(r"(?m)^\s+Raid Level : ", head):
+        return 97
+    array = re.search(r"(?m)^md[A-Za-z0-9_./-]{1,60} *: *(?:active|inactive|broken)\b", head)
+    if array or re.search(r"(?m)^Personalities *:", head):
         return 97
     return 92 if re.search(r"(?m)^mdadm: ", head) else 0
 
@@ -86,25 +109,37 @@ def read(data: Data) -> Reading:
     """Read one output. Entities: `member:<device>` of --examine, `array:<device>` of --detail."""
     reading = Reading(KIND, tool_name="mdadm")
     found: list[Entity] = []
-    for number, line in _plain.lines(data):
+    head = False
+    for number, line in _pasted.lines(data):
         word = line.strip()
-        device = _DEVICE.match(word)
-        pair = _plain.label(word, " : ")
+        device, array = _DEVICE.match(word), _mdstat.array_of(word)
+        head = head or _mdstat.is_head(word)
         if device:
             found.append(Entity(f"member:{device.group(1)[5:].replace('/', '_')}"))
-        elif _NONE.match(word) or word.startswith("mdadm: "):
-            _plain.note(
-                reading, "tool_error", "mdadm reported an error", line=number, verbatim=word
-            )
-        elif found and pair:
-            _pair(reading, found[-1], pair, number)
-        elif found and re.match(r"^(?:Number\s+Major|[-0-9]+\s+[0-9]+\s)", word):
-            continue  # the table of members at the end of --detail
-        else:
-            _plain.malformed(reading, number, line, "a line of mdadm")
+        elif array is not None:
+            found.append(array)
+        elif word.startswith("mdadm: "):
+            says = "mdadm reported an error"
+            _plain.note(reading, "tool_error", says, line=number, verbatim=word)
+        elif _mdstat.is_head(word) or (head and word.startswith("unused devices")):
+            continue
+        elif not (found and _line(reading, found[-1], word, number)):
+            _pasted.strange(reading, number, line, "a line of mdadm")
     for entity in found:
         _finish(reading, entity)
+    if head and not found:
+        reading.add(Entity("", values={"array_count": 0}))
     return reading if reading.entities else _plain.nothing(reading, "`/dev/...:`")
+
+
+def _line(reading: Reading, entity: Entity, word: str, number: int) -> bool:
+    """Read a line below a device or an array; return whether it is one."""
+    if entity.path.startswith("array:"):
+        return _mdstat.detail(entity, word)
+    pair = _plain.label(word, " : ")
+    if pair:
+        _pair(reading, entity, pair, number)
+    return bool(pair) or _mdstat.member_row(entity, word)
 
 
 def _pair(reading: Reading, entity: Entity, pair: tuple[str, str], number: int) -> None:
@@ -126,7 +161,7 @@ def _pair(reading: Reading, entity: Entity, pair: tuple[str, str], number: int) 
         _array_state(reading, entity, value, number)
     elif label in ("Rebuild Status", "Resync Status", "Reshape Status"):
         done = _PERCENT.match(value)
-        values["resync_pct"] = int(done.group(1)) if done else None
+        values["resync_pct"] = float(done.group(1)) if done else None
 
 
 def _array_state(reading: Reading, entity: Entity, value: str, number: int) -> None:
@@ -153,8 +188,17 @@ def _finish(reading: Reading, entity: Entity) -> None:
             values["missing_device_count"] = max(wanted - active, 0)
     missing = values.get("missing_device_count")
     values["degraded"] = missing > 0 if isinstance(missing, int) else None
-    if reading.add(entity) is entity and values["degraded"] is None:
-        where = {"entity": entity.path, "field": "degraded"}
+    if reading.add(entity) is not entity:
+        return
+    failed, letters = values.get("failed_members"), values.get("member_map")
+    if isinstance(letters, str) and letters.count("U") != values.get("active_device_count"):
+        says = f"{values.get('active_device_count')} members are active, the map is {letters}"
+        _plain.note(reading, "inconsistent", says, entity=entity.path)
+    # An array without redundancy, or one that is not running, does not tell it.
+    quiet = any(one in str(values.get("raid_level")) for one in ("raid0", "linear", "container"))
+    quiet = quiet or str(values.get("state")).startswith(("inactive", "broken"))
+    if values["degraded"] is None and not quiet:
         says = "it ends before the state of the array is told"
-        if "raid0" not in str(values.get("raid_level")):
-            _plain.note(reading, "truncated", says, **where)
+        _plain.note(reading, "truncated", says, entity=entity.path, field="degraded")
+    elif failed and values["degraded"] is None:
+        values["degraded"] = True
