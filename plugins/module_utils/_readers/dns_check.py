@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _plain
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _pasted, _plain
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     Entity,
     Field,
@@ -41,16 +41,17 @@ _LINE = re.compile(r"^DNS:([A-Za-z0-9][A-Za-z0-9._-]{0,252}):fwd=(\S{1,40})(?:\s
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    return 97 if re.search(r"(?m)^DNS:\S+:fwd=\S", text[:20000]) else 0
+    found = re.search(r"(?m)^DNS:\S+:fwd=\S", _pasted.text_of(text[:20000]))
+    return 97 if found else 0
 
 
 def read(data: Data) -> Reading:
     """Read one output. Entities: "", `host:<name>`."""
     reading = Reading(KIND)
-    for number, line in _plain.lines(data):
+    for number, line in _pasted.lines(data):
         found = _LINE.match(line.strip())
         if not found:
-            _plain.malformed(reading, number, line, "`DNS:<host>:fwd=...`")
+            _pasted.strange(reading, number, line, "`DNS:<host>:fwd=...`")
             continue
         host = reading.add(Entity(f"host:{found.group(1)}"), number)
         for name, word in (("forward", found.group(2)), ("reverse", found.group(3))):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _plain
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _pasted, _plain
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     Entity,
     Field,
@@ -64,7 +64,7 @@ _ERROR = re.compile(
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    head = text[:4000]
+    head = _pasted.text_of(text[:4000])
     labels = ("Device ID", "Firmware Revision", "IPMI Version")
     found = [re.search(rf"(?m)^\s*{label}\s+: ", head) for label in labels]
     return 97 if all(found) else 0
@@ -75,7 +75,7 @@ def read(data: Data) -> Reading:
     reading = Reading(KIND, tool_name="ipmitool")
     bmc = Entity("bmc:0")
     listed = ""
-    for number, line in _plain.lines(data):
+    for number, line in _pasted.lines(data):
         pair = _plain.label(line)
         if pair and pair[0] in _LABELS:
             listed = ""
@@ -92,7 +92,7 @@ def read(data: Data) -> Reading:
             says = "ipmitool reported an error"
             _plain.note(reading, "tool_error", says, line=number, verbatim=line.strip())
         else:
-            _plain.malformed(reading, number, line, "a label of ipmitool mc info")
+            _pasted.strange(reading, number, line, "a label of ipmitool mc info")
     if not bmc.values:
         return _plain.nothing(reading, "`Device ID :`")
     if "auxiliary_firmware" not in bmc.values and "provides_sdrs" not in bmc.values:

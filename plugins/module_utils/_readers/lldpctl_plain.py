@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _plain
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _pasted, _plain
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     Entity,
     Field,
@@ -61,7 +61,7 @@ _NUMBERS = {"TTL": "ttl_s", "MFS": "max_frame_b"}
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    head = text[:8000]
+    head = _pasted.text_of(text[:8000])
     if re.search(r"(?m)^Interface:\s+\S+, via: (?:LLDP|CDP|EDP|SONMP)", head):
         return 97
     return 90 if re.search(r"(?m)^LLDP neighbors:\s*$", head) else 0
@@ -72,7 +72,7 @@ def read(data: Data) -> Reading:
     reading = Reading(KIND, tool_name="lldpctl")
     neighbour: Entity | None = None
     seen, title = [], False
-    for number, line in _plain.lines(data):
+    for number, line in _pasted.lines(data):
         word = line.strip()
         found = _INTERFACE.match(word)
         pair = _plain.label(word)
@@ -85,7 +85,7 @@ def read(data: Data) -> Reading:
             _pair(reading, neighbour, pair, number)
         # A description may go on in lines of its own.
         elif not _RULE.match(word) and (neighbour is None or not line[:1].isspace()):
-            _plain.malformed(reading, number, line, "a line of lldpctl")
+            _pasted.strange(reading, number, line, "a line of lldpctl")
     if not seen and not title:
         return _plain.nothing(reading, "`Interface: NAME, via: ...`")
     for one in seen:

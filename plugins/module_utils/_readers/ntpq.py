@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _plain
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _pasted, _plain
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     Entity,
     Field,
@@ -57,6 +57,7 @@ FIELDS = {
     },
 }
 _HEADER = re.compile(r"^\s*remote\s+refid\s+st t when poll reach\s+delay\s+offset\s+\S+\s*$")
+_ALONE = re.compile(r"^[ x.+#*o-][A-Za-z0-9][A-Za-z0-9.:_-]{14,254}$")
 _RULE = re.compile(r"^=+$")
 _FOLLOWED = frozenset({"system_peer", "pps_peer"})
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -65,24 +66,34 @@ _WORDS = 9
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    if re.search(r"(?m)^\s*remote\s+refid\s+st t when poll reach", text[:4000]):
+    head = _pasted.text_of(text[:8000])
+    if re.search(r"(?m)^\s*remote\s+refid\s+st t when poll reach", head):
         return 97
-    return 90 if re.search(r"(?m)^ntpq: ", text[:1000]) else 0
+    return 90 if re.search(r"(?m)^ntpq: ", head) else 0
 
 
 def read(data: Data) -> Reading:
     """Read one list. Entities: "", `time_source:<n>` in the order of the list."""
     reading = Reading(KIND, tool_name="ntpq")
-    header = False
-    for number, line in _plain.lines(data):
+    header, name = False, ""
+    lines = _pasted.lines(data, dedent=False)
+    indent = _indent(lines)
+    for number, whole in lines:
+        line = whole[indent:] if whole[:indent].isspace() else whole
+        # A name that is too long stands in a line of its own.
+        alone = _ALONE.match(line) if header else None
         if _HEADER.match(line):
             header = True
-        elif line.startswith("ntpq: ") or "No association" in line:
+        elif line.strip().startswith("ntpq: ") or "No association" in line:
             _plain.note(
                 reading, "tool_error", "ntpd did not answer", line=number, verbatim=line.strip()
             )
-        elif not _RULE.match(line.strip()) and not (header and _source(reading, number, line)):
-            _plain.malformed(reading, number, line, "a line of ntpq -p")
+        elif alone:
+            name = line.rstrip()
+        elif not _RULE.match(line.strip()) and not (
+            header and (_source(reading, number, line) or _source(reading, number, name + line))
+        ):
+            _pasted.strange(reading, number, line, "a line of ntpq -p")
     if not reading.entities:
         return _plain.nothing(reading, "a server below ntpq's header")
     followed = [one for one in reading.entities if one.values["selection"] in _FOLLOWED]
@@ -95,6 +106,12 @@ def read(data: Data) -> Reading:
     }
     reading.entities.insert(0, Entity("", values=node))
     return reading
+
+
+def _indent(lines: list[tuple[int, str]]) -> int:
+    """Return how far the list was moved to the right: its rule begins in the first column."""
+    rules = [len(line) - len(line.lstrip()) for _n, line in lines if _RULE.match(line.strip())]
+    return rules[0] if rules else 0
 
 
 def _source(reading: Reading, number: int, line: str) -> bool:
