@@ -66,13 +66,13 @@ LONG_NAME = re.compile(r"^ {1,4}([A-Za-z0-9_.+-]{1,200})$")
 REPLACED = re.compile(r"^ {2,}replacing +(\S{1,200})(?: |$)")
 GROUP = re.compile(r"^([A-Z][A-Za-z ]{3,70}):$")
 COUNT = re.compile(
-    r"^ ?([A-Za-z]{4,14}):? +([0-9]{1,6}) [Pp]ackages?(?: \(\+[0-9 A-Za-z]{1,40}\))?$"
+    r"^ ?([A-Za-z]{4,14}):? +([0-9]{1,6}) [Pp]ackages?(?: \(\+ ?([0-9]{1,6})[ A-Za-z]{1,40}\))?$"
 )
 HISTORY_HEAD = re.compile(r"^ *ID +\|? ?(?:Command line|Login user) ")
 HISTORY = re.compile(
     r"^ *([0-9]{1,9}) (?:\| )?(.{0,200}?) *\|? *"
     r"([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?)"
-    r" *\|? *([A-Za-z, ]{0,60}?) *\|? +([0-9]{1,7}) ?([A-Z<>*# ]{0,8})$"
+    r" *\|? *([A-Za-z, ]{0,60}?) *\|? +([0-9]{1,7}) ?([A-Zs<>*# ]{0,8})$"
 )
 INFO_ID = re.compile(r"^Transaction ID +: ([0-9]{1,9})(?:\.\.[0-9]{1,9})?$")
 INFO = re.compile(r"^([A-Z][A-Za-z -]{2,24}?) *:(?: (.*))?$")
@@ -121,7 +121,7 @@ TALK = _starts(
     "Repositories loaded",
     "Loaded plugins",
     "Loading mirror",
-    "Dependencies resolved",
+    "Dependencies [Rr]esolved",
     "Resolving Dependencies",
     "--> |---> ",
     "=+$|-+$",
@@ -133,7 +133,7 @@ TALK = _starts(
     "Installed size",
     "Freed space",
     "Is this ok",
-    "Downloading Packages",
+    "Downloading [Pp]ackages",
     "Delta RPMs",
     "\\([0-9]+/[0-9]+\\): |\\[ *[0-9]+/[0-9]+\\] ",
     ".{1,80} [kKMG]?i?B/s ",
@@ -150,7 +150,7 @@ TALK = _starts(
     "Operation aborted",
     "Operation has been cancelled",
     "Importing GPG key|Key imported| +Userid| +Fingerprint| +From",
-    "warning: ",
+    "[Ww]arning: ",
     "Installed products updated",
     ">>> ",
     "\\(try to add|\\(add '|You can try",
@@ -175,7 +175,7 @@ _SAYS = _starts(
     "Failed to resolve the transaction:",
     "Error: Transaction test error:",
     "Transaction check error:",
-    "Dependencies resolved\\.",
+    "Dependencies [Rr]esolved\\.?$",
 )
 # Pattern -> how surely a text that has it is dnf's.
 SIGNS = (

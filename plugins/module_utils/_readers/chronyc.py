@@ -123,6 +123,8 @@ def recognise(text: str) -> int:
         return 97
     if re.search(r"(?m)^\s*MS Name/IP address\s+Stratum Poll", joined):
         return 97
+    if re.search(r"(?m)^[0-9]{1,5} sources? (?:online|offline)$", joined):
+        return 90
     if _COUNT.search(joined) or re.search(r"(?m)^506 Cannot talk to daemon", joined):
         return 95
     one = any(_ROW.match(line.strip()) or _CSV_SOURCE.match(line) for line in lines)
@@ -167,7 +169,7 @@ class _Clock:
         elif pair and self._label(number, *pair):
             self.tracking = True
         elif _HEADERS.match(word):
-            self.headed = True
+            self.headed = self.headed or word.startswith("MS ")
         elif not _pasted.is_noise(line) and not re.match(r"^(?:200 OK|[0-9]+ sources )", word):
             _plain.malformed(self.reading, number, line, "a line of chronyc")
 

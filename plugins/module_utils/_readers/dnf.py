@@ -117,7 +117,7 @@ class _Dnf:
         self.transaction: Entity | None = None
         self.names: dict[str, int] = {}
         self.words: dict[str, list[str]] = {}
-        self.refused = self.known = False
+        self.refused = self.known = self.by_user = False
 
     def take(self, number: int, line: str) -> None:
         """Take one line that holds something."""
@@ -187,9 +187,10 @@ class _Dnf:
             self.action = None
             if row:
                 _ident, command, time, actions, altered, marks = row.groups()
+                who = "user" if self.by_user else "command"
                 self.transaction.values.update(
                     {
-                        "command": command.strip() or None,
+                        who: command.strip() or None,
                         "time": time,
                         "actions": actions.strip() or None,
                         "altered_count": int(altered),
@@ -199,7 +200,9 @@ class _Dnf:
                 self.transaction = None
             return True
         if self.transaction is None:
-            return bool(_dnf_text.HISTORY_HEAD.match(line))
+            head = bool(_dnf_text.HISTORY_HEAD.match(line))
+            self.by_user = "Login user" in line if head else self.by_user
+            return head
         pair, altered_one = _dnf_text.INFO.match(line.strip()), _dnf_text.ALTERED.match(line)
         if altered_one:
             word, name, version, architecture = altered_one.groups()
@@ -215,7 +218,9 @@ class _Dnf:
         """Read the summary and the end."""
         values, count = self.node.values, _dnf_text.COUNT.match(word)
         if count and count.group(1).lower() in _dnf_text.SUMMARY:
-            values[f"{_dnf_text.SUMMARY[count.group(1).lower()]}_count"] = int(count.group(2))
+            values[f"{_dnf_text.SUMMARY[count.group(1).lower()]}_count"] = sum(
+                int(one) for one in count.groups()[1:] if one
+            )
             self.action = None
             return True
         if word == "Complete!":

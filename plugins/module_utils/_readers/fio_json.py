@@ -123,7 +123,7 @@ def read(data: Data) -> Reading:
     for number, line in others:
         if _ERROR.match(line):
             _plain.note(reading, "tool_error", "fio reported an error", line=number, verbatim=line)
-        elif not re.match(r"^(?:note: |fio-[0-9]|Starting |Jobs: |hostname=|Laying out )", line):
+        elif not documents:  # else it is fio's talk, or its results as text (normal,json)
             _plain.malformed(reading, number, line, "a result of fio")
     for document in documents:
         tests.document(_json.as_dict(_json.load(document.text, reading)))

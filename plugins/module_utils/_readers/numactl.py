@@ -53,6 +53,7 @@ FIELDS = {
 }
 _AVAILABLE = re.compile(r"^available: ([0-9]{1,5}) nodes? \(([0-9, -]{1,2000})\)$")
 _CPUS = re.compile(r"^node ([0-9]{1,5}) cpus?:((?: [0-9]{1,6}(?:-[0-9]{1,6})?,?)*)(.*)$")
+_MORE = re.compile(r"^[0-9]{1,6}(?: [0-9]{1,6})*$")
 _MEMORY = re.compile(r"^node ([0-9]{1,5}) (size|free): (.{1,40})$")
 _ROW = re.compile(r"^([0-9]{1,5}): ([ 0-9]{1,8000})$")
 _HEAD = re.compile(r"^node((?:\s+[0-9]{1,5})+)$")
@@ -98,6 +99,8 @@ class _Table:
         self.nodes: dict[int, Entity] = {}
         self.columns: list[int] = []
         self.matrix = False
+        self.cpus: re.Match[str] | None = None
+        self.broken = ""
 
     def _numa(self, word: str) -> Entity:
         return self.nodes.setdefault(int(word), Entity(f"numa:{int(word)}"))
@@ -106,22 +109,36 @@ class _Table:
         """Take one line that holds something."""
         word = line.strip()
         available, cpus, memory = _AVAILABLE.match(word), _CPUS.match(word), _MEMORY.match(word)
-        head, row, pair = _HEAD.match(word), _ROW.match(word), _plain.label(word)
         if available:
             self.node.values["numa_node_count"] = int(available.group(1))
         elif cpus:
+            self.cpus, self.broken = cpus, ""
             self._cpus(number, cpus)
+        elif self.cpus is not None and _MORE.match(word):
+            self._cpus(number, self.cpus, word)  # the terminal broke the list
         elif memory:
             name = "memory_total_mib" if memory.group(2) == "size" else "memory_free_mib"
             numa = self._numa(memory.group(1))
             _plain.put(self.reading, numa, name, memory.group(3), _mib, number)
-        elif word == "node distances:":
+        elif not self._matrix(number, word):
+            self._other(number, line, word)
+
+    def _matrix(self, number: int, word: str) -> bool:
+        """Read a line of the distances; return whether it is one."""
+        head, row = _HEAD.match(word), _ROW.match(word)
+        if word == "node distances:":
             self.matrix = True
         elif head:
             self.columns = [int(one) for one in head.group(1).split()]
         elif row:
             self._distances(number, row)
-        elif word.startswith(_NO_NUMA):
+        else:
+            return False
+        return True
+
+    def _other(self, number: int, line: str, word: str) -> None:
+        pair = _plain.label(word)
+        if word.startswith(_NO_NUMA):
             says = "the kernel or the machine has no NUMA"
             _plain.note(self.reading, "tool_error", says, line=number, verbatim=word)
         elif pair and pair[0] in _SHOW:
@@ -129,8 +146,9 @@ class _Table:
         elif not _pasted.is_noise(line) and not re.match(r"^(?:cpubind|interleavemask)\b", word):
             _plain.malformed(self.reading, number, line, "a line of numactl")
 
-    def _cpus(self, number: int, found: re.Match[str]) -> None:
-        numa, numbers = self._numa(found.group(1)), _cpu_numbers(found.group(2))
+    def _cpus(self, number: int, found: re.Match[str], more: str = "") -> None:
+        self.broken = f"{self.broken} {more}"
+        numa, numbers = self._numa(found.group(1)), _cpu_numbers(found.group(2) + self.broken)
         if found.group(3).strip():
             where = {"line": number, "entity": numa.path, "field": "cpus"}
             _plain.note(self.reading, "malformed", "the list of CPUs has no CPU number", **where)
