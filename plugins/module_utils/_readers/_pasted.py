@@ -29,7 +29,7 @@ _PREFIXES = (
     re.compile(r"^\[ {0,6}[0-9]{1,8}\.[0-9]{1,9}\] "),
     re.compile(r"^(?:> ?|\| ?)"),
 )
-_HOST = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]{0,63}): ")
+_HOST = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]{0,63}):(?: |$)")
 _SAMPLE = 400
 _MOST = 0.8  # the share of lines that makes a prefix one
 # Prompts with a command, marks of a quotation, words of the shell, of ssh and of script(1).

@@ -1,13 +1,14 @@
 # Copyright: (c) 2026, The Trackbed developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reader of `mlxlink` (also mstlink): state, errors and module of one port, text and JSON.
+"""Reader of `mlxlink` (also mstlink): state, errors and module of ports, text and JSON.
 
 Format: sections of `label : value` lines below a title and a rule, values with colours on a
 terminal; in JSON (`--json`) the same labels, numbers as texts, lists as `{"values": []}`.
-`15E-255` is the tool's word for no error at all. Versions: MFT 4.15 to 4.36, mstflint 4.21
-to 4.36. Source: Mellanox/mstflint, mlxlink; outputs of Quantum-2 and ConnectX-7 links in
-public repositories.
+`15E-255` is the tool's word for no error at all. With `--port_type PCIE` it tells of the
+link to the host. An output does not name its port; the command before it may. Versions:
+MFT 4.15 to 4.36, mstflint 4.21 to 4.36. Source: Mellanox/mstflint, mlxlink; outputs of
+Quantum-2, BlueField-3 and ConnectX-7 links in public repositories.
 """
 
 from __future__ import annotations
@@ -15,252 +16,227 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _json, _plain
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import (
+    _json,
+    _json_docs,
+    _mellanox,
+    _mlxlink_fields,
+    _pasted,
+    _plain,
+)
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     ERROR,
     Entity,
     Field,
     Reading,
 )
-from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data, decode
+from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "mlxlink"
 TITLE = "mlxlink: state, errors and module of a port"
 VERSIONS = "MFT 4.15 to 4.36"
-SOURCES = ("https://github.com/Mellanox/mstflint mlxlink",)
-PROVEN = True
-FIELDS = {
-    "port": {
-        "state": Field(str, "state, as printed: Active, Polling, Disable ..."),
-        "physical_state": Field(str, "state of the PHY, as printed"),
-        "speed": Field(str, "speed, as printed: IB-NDR, 400G; null where there is no link"),
-        "width_lanes": Field(int, "lanes"),
-        "fec": Field(str, "FEC in use, as printed"),
-        "loopback": Field(str, "loopback mode, as printed"),
-        "auto_negotiation": Field(bool, "speed is negotiated"),
-        "enabled_speeds": Field(list, "speeds that the port may train at"),
-        "cable_speeds": Field(list, "speeds that the cable can do"),
-        "status_opcode": Field(int, "0 is good"),
-        "recommendation": Field(str, "the tool's own advice"),
-        "minutes_since_clear": Field(float, "age of the counters", "min"),
-        "symbol_errors": Field(int, "symbols in error"),
-        "symbol_ber": Field(float, "rate of them; 0 for 15E-255"),
-        "effective_errors": Field(int, "errors after correction"),
-        "effective_ber": Field(float, "rate of them; 0 for 15E-255"),
-        "raw_ber": Field(float, "errors before correction, as a rate; 0 for 15E-255"),
-        "raw_errors_per_lane": Field(list, "errors before correction, by lane"),
-        "link_down_count": Field(int, "times the link went down"),
-        "link_recovery_count": Field(int, "recoveries"),
-    },
-    "module": {
-        "identifier": Field(str, "form: OSFP, QSFP112 ..."),
-        "cable_technology": Field(str, "technology, as printed"),
-        "cable_type": Field(str, "cable or module, as printed"),
-        "vendor": Field(str, "vendor"),
-        "part_number": Field(str, "part number"),
-        "revision": Field(str, "revision"),
-        "firmware_version": Field(str, "firmware"),
-        "length_m": Field(float, "transfer distance", "m"),
-        "temperature_c": Field(float, "temperature", "C"),
-        "voltage_mv": Field(float, "supply", "mV"),
-        "bias_current_ma": Field(list, "current of the lasers, by lane", "mA"),
-        "rx_power_dbm": Field(list, "light received, by lane", "dBm"),
-        "tx_power_dbm": Field(list, "light sent, by lane", "dBm"),
-    },
-}
-_PORT = {
-    "State": ("state", "text"),
-    "Physical state": ("physical_state", "text"),
-    "Speed": ("speed", "text"),
-    "Width": ("width_lanes", "width"),
-    "FEC": ("fec", "text"),
-    "Loopback Mode": ("loopback", "text"),
-    "Auto Negotiation": ("auto_negotiation", "flag"),
-    "Enabled Link Speed": ("enabled_speeds", "speeds"),
-    "Supported Cable Speed": ("cable_speeds", "speeds"),
-    "Status Opcode": ("status_opcode", "int"),
-    "Recommendation": ("recommendation", "text"),
-    "Time Since Last Clear [Min]": ("minutes_since_clear", "float"),
-    "Symbol Errors": ("symbol_errors", "int"),
-    "Symbol BER": ("symbol_ber", "rate"),
-    "Effective Physical Errors": ("effective_errors", "int"),
-    "Effective Physical BER": ("effective_ber", "rate"),
-    "Raw Physical BER": ("raw_ber", "rate"),
-    "Raw Physical Errors Per Lane": ("raw_errors_per_lane", "ints"),
-    "Link Down Counter": ("link_down_count", "int"),
-    "Link Error Recovery Counter": ("link_recovery_count", "int"),
-}
-_MODULE = {
-    "Identifier": ("identifier", "text"),
-    "Cable Technology": ("cable_technology", "text"),
-    "Cable Type": ("cable_type", "text"),
-    "Vendor Name": ("vendor", "text"),
-    "Vendor Part Number": ("part_number", "text"),
-    "Rev": ("revision", "text"),
-    "FW Version": ("firmware_version", "text"),
-    "Transfer Distance [m]": ("length_m", "float"),
-    "Temperature [C]": ("temperature_c", "float"),
-    "Voltage [mV]": ("voltage_mv", "float"),
-    "Bias Current [mA]": ("bias_current_ma", "floats"),
-    "Rx Power Current [dBm]": ("rx_power_dbm", "floats"),
-    "Tx Power Current [dBm]": ("tx_power_dbm", "floats"),
-}
-_COLOUR = re.compile(r"\x1b\[[0-9;]{0,12}m")
-_RANGE = re.compile(r"\s*\[[^\]]{0,60}\]$")
-_NO_ERRORS = "15e-255"
-_NOISE = re.compile(
-    r"^(?:[A-Z][A-Za-z -]{3,50} Info$|-{5,}$|(?:\S*[$#] )?(?:sudo )?(?:mlx|mst)link\b)"
+SOURCES = (
+    "https://github.com/Mellanox/mstflint mlxlink",
+    "https://github.com/MrBr-github/lshca/issues/11",
 )
-_SIGNATURE = re.compile(r"(?m)^Operational Info(?: .*)?\n-{5,}\s*$")
+PROVEN = True
+_DEVICE = Field(str, "what the tool was asked about, where the command is told")
+FIELDS = {
+    "port": dict(
+        _mlxlink_fields.fields_of(_mlxlink_fields.PORT),
+        device=_DEVICE,
+        fec_capabilities=Field(dict, "FEC that can be used, by speed, as printed"),
+    ),
+    "module": dict(_mlxlink_fields.fields_of(_mlxlink_fields.MODULE), device=_DEVICE),
+    "pcie": dict(
+        _mlxlink_fields.fields_of(_mlxlink_fields.PCIE),
+        device=_DEVICE,
+        pcie_gen=Field(int, "generation in use"),
+        pcie_max_gen=Field(int, "generation that is enabled"),
+        pcie_width=Field(int, "lanes in use"),
+        pcie_max_width=Field(int, "lanes that are enabled"),
+    ),
+}
+_TOOLS = "mlxlink|mstlink"
+_RULE = re.compile(r"^-{3,}$")
+_BEGINS = re.compile(r"^(?:PCIe )?Operational (?:\(Enabled\) )?Info$")
+_TITLE = re.compile(r"^[A-Z][A-Za-z -]{3,50} (?:Info|Information)(?: \(PCIe\))?$")
+_JSON_TITLE = re.compile(r'"(?:PCIe )?Operational (?:\(Enabled\) )?Info"\s*:\s*\{')
+_FIRST = ("State", "Depth, pcie index, node")
+_SPEED_OF_FEC = re.compile(r"^FEC Capability (\S{2,20}(?: \S{1,20})?)$")
+_MOST = 512
 
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    head = _COLOUR.sub("", text[:20000])
-    if _SIGNATURE.search(head) or re.search(r"(?m)^Raw Physical Errors Per Lane\s+: ", head):
+    if _JSON_TITLE.search(text[:20000]):
         return 97
-    return 97 if re.search(r'"Operational Info"\s*:\s*\{', head) else 0
+    head = _pasted.text_of(text[:20000])
+    if re.search(
+        r"(?m)^\s*(?:PCIe )?Operational (?:\(Enabled\) )?Info\s*\n\s*(?:-{5,}|State )", head
+    ):
+        return 97
+    if re.search(r"(?m)^\s*(?:Raw Physical Errors Per Lane|Effective Physical BER)\s*: ", head):
+        return 97
+    if re.search(r'"status"\s*:\s*\{\s*"code"', head) and re.search(r'"result"\s*:', head):
+        return 55
+    first = head.split("\n", 1)[0]
+    return 60 if _mellanox.command(first, _TOOLS) is not None else 0
 
 
 def read(data: Data) -> Reading:
-    """Read one output; entities `port:0`, `module:0`, for it does not name its port."""
-    reading = Reading(KIND, tool_name="mlxlink")
-    text = _COLOUR.sub("", decode(data))
-    port, module = Entity("port:0"), Entity("module:0")
-    pairs = _document(reading, text) if text.lstrip().startswith("{") else _lines(reading, text)
-    for label, value, number in pairs:
-        _pair(reading, port, module, (label, value), number)
-    if not port.values:
-        return _plain.nothing(reading, "`Operational Info`")
-    if "state" not in port.values:
-        where = {"entity": port.path, "field": "state"}
-        _plain.note(reading, "missing_value", "no `State`", **where)
-    reading.add(port)
-    if module.values:
-        reading.add(module)
-    return reading
+    """Read one output, or several. Entities: `port:<n>`, `module:<n>`, `pcie:<n>`."""
+    reader = _Reader()
+    documents, _others = _json_docs.split(data)
+    if documents and any('"' in one.text for one in documents):
+        for document in documents:
+            reader.document(document)
+    else:
+        reader.lines(data)
+    return reader.finish()
 
 
-_Pairs = t.List[t.Tuple[str, t.Any, t.Optional[int]]]
+class _Reader:
+    """Knows of which output, section and device a line is."""
 
+    def __init__(self) -> None:
+        self.reading = Reading(KIND, tool_name="mlxlink")
+        self.groups: list[dict[str, Entity]] = []
+        self.device = ""
+        self.title = ""
+        self.first = 0
+        self.ended: list[bool] = []
 
-def _lines(reading: Reading, text: str) -> _Pairs:
-    pairs: _Pairs = []
-    for number, line in _plain.lines(text):
-        word = line.strip()
-        pair = _plain.label(word, " : ") or _plain.label(word)
-        if word.startswith("-E-") or word.lower().startswith("error"):
-            says = "mlxlink said an error"
-            _plain.note(reading, "tool_error", says, line=number, verbatim=word)
-        elif _NOISE.match(word):
-            continue
-        elif pair:
-            pairs.append((pair[0], pair[1], number))
+    def begin(self) -> dict[str, Entity]:
+        """Begin the output of one more port."""
+        index = len(self.groups)
+        group = {name: Entity(f"{name}:{index}") for name in FIELDS}
+        if index < _MOST:
+            self.groups.append(group)
+        return group
+
+    def lines(self, data: Data) -> None:
+        """Read a text."""
+        found = _pasted.lines(data)
+        for index, (number, line) in enumerate(found):
+            below = found[index + 1][1].strip() if index + 1 < len(found) else ""
+            self._line(number, line.strip(), bool(_RULE.match(below)))
+        _mellanox.last_is_cut(self.reading, found[-1][0] if found else 0)
+
+    def _line(self, number: int, word: str, is_title: bool) -> None:
+        asked = _mellanox.command(word, _TOOLS)
+        if asked is not None:
+            self.device, self.title = asked, "command"
+        elif is_title or _TITLE.match(word):
+            if _BEGINS.match(word):
+                self.begin()
+            self.title = word
+            self.first = self.first or number
+        elif self.title == "Errors" and not _RULE.match(word):
+            says = "the tool said an error"
+            _plain.note(self.reading, "tool_error", says, line=number, verbatim=word)
+        elif _mellanox.is_message(self.reading, number, word) or self.title == "Warnings":
+            return
         else:
-            _plain.malformed(reading, number, line, "`label : value`")
-    return pairs
+            pair = _plain.label(word, " : ") or _plain.label(word)
+            if pair is None:
+                _plain.malformed(self.reading, number, word, "`label : value`")
+            elif self.pair(pair[0], pair[1], number):
+                self.first = self.first or number
 
+    def document(self, document: _json_docs.Document) -> None:
+        """Read one JSON document."""
+        reading = self.reading
+        self.device = _mellanox.command(document.before.strip(), _TOOLS) or ""
+        body = _json.as_dict(_json.load(document.text, reading))
+        status = _json.as_dict(body.get("status"))
+        code = _json.integer_of(status.get("code"))
+        self.ended.append(not code)
+        if code:
+            says, message = f"the tool ended with code {code}", _json.text_of(status.get("message"))
+            _plain.note(reading, "tool_error", says, line=document.line, verbatim=message)
+        output = _json.as_dict(_json.as_dict(body.get("result")).get("output"))
+        if output:
+            self.begin()
+        for section in output.values():
+            for label, value in _json.as_dict(section).items():
+                values = value.get("values") if isinstance(value, dict) else None
+                self.pair(label, values if isinstance(values, list) else value, None)
 
-def _document(reading: Reading, text: str) -> _Pairs:
-    document = _json.as_dict(_json.load(text, reading))
-    status = _json.as_dict(document.get("status"))
-    code = _json.integer_of(status.get("code"))
-    if code:
-        verbatim = _json.text_of(status.get("message"))
-        _plain.note(reading, "tool_error", f"the tool ended with code {code}", verbatim=verbatim)
-        reading.quality = ERROR
-    output = _json.as_dict(_json.as_dict(document.get("result")).get("output"))
-    pairs: _Pairs = []
-    for section in output.values():
-        for label, value in _json.as_dict(section).items():
-            values = value.get("values") if isinstance(value, dict) else None
-            pairs.append((label, values if isinstance(values, list) else value, None))
-    return pairs
+    def pair(self, label: str, value: t.Any, number: int | None) -> bool:
+        """Put a value where it belongs; return whether the label is one of the tool's."""
+        label = re.sub(r" \(Ext\.\)$", "", label)
+        group = self.groups[-1] if self.groups else self.begin()
+        if label in _FIRST and (group["port"].values or group["pcie"].values):
+            table = _mlxlink_fields.PORT if label == "State" else _mlxlink_fields.PCIE
+            seen = group["port" if label == "State" else "pcie"].values
+            if table[label][0] in seen:
+                group = self.begin()
+        if self.device:
+            for entity in group.values():
+                entity.values.setdefault("device", self.device)
+        for kind, table in (
+            ("port", _mlxlink_fields.PORT),
+            ("module", _mlxlink_fields.MODULE),
+            ("pcie", _mlxlink_fields.PCIE),
+        ):
+            if label in table:
+                self._put(group[kind], table[label], (label, value), number)
+                return True
+        return self._other(group, label, value)
 
+    def _other(self, group: dict[str, Entity], label: str, value: t.Any) -> bool:
+        text = _json.text_of(value) or ""
+        pcie, speed = group["pcie"].values, _SPEED_OF_FEC.match(label)
+        if label == "Vendor Serial Number":
+            group["module"].ids["serial"] = None if text == "N/A" else text or None
+        elif label == "Link Speed Active (Enabled)":
+            pcie["pcie_gen"], pcie["pcie_max_gen"] = _mlxlink_fields.pcie_pair(text, "Gen")
+        elif label == "Link Width Active (Enabled)":
+            pcie["pcie_width"], pcie["pcie_max_width"] = _mlxlink_fields.pcie_pair(text, "X")
+        elif label == "MFT Version":
+            self.reading.tool_version = re.sub(r"^mft ", "", text) or None
+        elif speed:
+            listed = group["port"].values.setdefault("fec_capabilities", {})
+            if isinstance(listed, dict) and len(listed) < 64:
+                listed[speed.group(1)] = text or None
+        else:
+            return False
+        return True
 
-def _pair(
-    reading: Reading, port: Entity, module: Entity, pair: tuple[str, t.Any], number: int | None
-) -> None:
-    label, value = pair
-    label = re.sub(r" \(Ext\.\)$", "", label)
-    if label == "Vendor Serial Number":
-        module.ids["serial"] = _json.text_of(value)
-    for entity, table in ((port, _PORT), (module, _MODULE)):
-        if label not in table:
-            continue
-        name, sort = table[label]
+    def _put(
+        self, entity: Entity, how: tuple[str, str], pair: tuple[str, t.Any], number: int | None
+    ) -> None:
+        (name, sort), (label, value) = how, pair
+        found, known = _mlxlink_fields.convert(value, sort)
+        where = {"line": number, "entity": entity.path, "field": name, "verbatim": str(value)}
         if name in entity.values:
-            return  # of several outputs in one text the first
-        found, known = _converted(value, sort)
+            if entity.values[name] != found:
+                says = f"{label} appears twice, with two values; the first is kept"
+                _plain.note(self.reading, "inconsistent", says, **where)
+            return
         entity.values[name] = found
         if found is None and known:
             entity.notes[name] = "not_supported"
         elif found is None:
-            where = {"line": number, "entity": entity.path, "field": name}
             says = f"{label} has a value that is not known"
-            _plain.note(reading, "unknown_value", says, verbatim=str(value), **where)
+            _plain.note(self.reading, "unknown_value", says, **where)
 
-
-def _converted(value: t.Any, sort: str) -> tuple[t.Any, bool]:
-    """Return the value, and whether None is what the tool meant: N/A."""
-    if sort in ("speeds", "ints", "floats"):
-        return _several(value, sort)
-    word = (_json.text_of(value) or "").strip()
-    if word in ("N/A", ""):
-        return None, True
-    return _SORTS[sort](word), sort == "text"
-
-
-def _flag(word: str) -> bool | None:
-    return {"ON": True, "OFF": False}.get(word.upper().partition(" ")[0])
-
-
-def _width(word: str) -> int | None:
-    found = re.match(r"^([0-9]{1,2})x$", word)
-    return int(found.group(1)) if found else None
-
-
-def _whole(word: str) -> int | None:
-    number = _number(word)
-    return int(number) if number is not None and number == int(number) else None
-
-
-def _number(word: str) -> float | None:
-    """Return the number before a range in brackets; 15E-255 stands for none at all."""
-    word = _RANGE.sub("", word).strip()
-    if word.lower() == _NO_ERRORS:
-        return 0.0
-    if not re.match(r"^-?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?$", word):
-        return None
-    value = float(word)
-    return value if value - value == 0 else None
-
-
-def _several(value: t.Any, sort: str) -> tuple[t.Any, bool]:
-    words = value if isinstance(value, list) else _words(_json.text_of(value) or "")
-    texts = [str(one).strip() for one in words][:64]
-    texts = [one for one in texts if one]
-    if not texts or texts == ["N/A"]:
-        return None, True
-    if sort == "speeds":
-        return texts, True
-    numbers = [_number(one) for one in texts]
-    if sort == "ints":
-        return [None if one is None else int(one) for one in numbers], True
-    return numbers, True
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of `0x00000200 (100G_4X,50G_2X)` and of `1.886,1.989 [-10.41..6]`."""
-    inner = re.search(r"\(([^()]{1,300})\)$", text)
-    return re.split(r"[,\s]+", inner.group(1) if inner else _RANGE.sub("", text))
-
-
-_SORTS: dict[str, t.Callable[[str], t.Any]] = {
-    "text": _plain.text,
-    "flag": _flag,
-    "width": _width,
-    "int": _whole,
-    "float": _number,
-    "rate": _number,
-}
+    def finish(self) -> Reading:
+        """Keep what holds anything, and say what is missing."""
+        reading = self.reading
+        for group in self.groups:
+            told = {
+                name: one for name, one in group.items() if set(one.values) - {"device"} or one.ids
+            }
+            if "port" in told and "state" not in told["port"].values:
+                where = {"entity": told["port"].path, "field": "state"}
+                _plain.note(reading, "missing_value", "no `State`", **where)
+            for entity in told.values():
+                reading.add(entity)
+        if not reading.entities:
+            return _plain.nothing(reading, "`Operational Info`")
+        _mellanox.forget_before(reading, self.first)
+        if self.ended and not any(self.ended):  # every document says that the tool failed
+            reading.quality = ERROR
+        return reading
