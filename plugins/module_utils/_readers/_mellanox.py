@@ -86,3 +86,8 @@ def forget_before(reading: Reading, first: int) -> None:
         reading.problems[:] = kept
         if not kept and reading.quality == PARTIAL:
             reading.quality = OK
+
+
+def asks(head: str, tools: str) -> bool:
+    """Return whether one of the first lines is a command with one of these tools."""
+    return any(command(line.strip(), tools) is not None for line in head.split("\n", 10)[:10])

@@ -82,8 +82,7 @@ def recognise(text: str) -> int:
         return 96
     if re.search(r"(?m)^\s*PFC configuration:$", head):
         return 92
-    first = head.split("\n", 1)[0]
-    return 60 if _mellanox.command(first, "mlnx_qos") is not None else 0
+    return 60 if _mellanox.asks(head, "mlnx_qos") else 0
 
 
 def read(data: Data) -> Reading:

@@ -80,8 +80,7 @@ def recognise(text: str) -> int:
         return 97
     if re.search(r'"status"\s*:\s*\{\s*"code"', head) and re.search(r'"result"\s*:', head):
         return 55
-    first = head.split("\n", 1)[0]
-    return 60 if _mellanox.command(first, _TOOLS) is not None else 0
+    return 60 if _mellanox.asks(head, _TOOLS) else 0
 
 
 def read(data: Data) -> Reading:
