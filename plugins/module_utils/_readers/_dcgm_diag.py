@@ -40,8 +40,12 @@ FIELDS = {
         "failed_tests": Field(list, "tests that failed, on any GPU"),
         "warned_tests": Field(list, "tests that warned and did not fail"),
         "runtime_error": Field(str, "why the diagnostic did not run, or not to its end"),
+        "gpu_device_ids": Field(list, "PCI device ids of the GPUs, in the order of the GPUs"),
+        "eud_version": Field(str, "version of the extended utility diagnostics"),
+        "run_count": Field(int, "how often the tests ran: --iterations, or several outputs"),
     },
     "gpu": {"device_id": Field(str, "PCI device id, hexadecimal")},
+    "cpu": {"device_id": Field(str, "device id, as printed")},
     "test": {
         "name": Field(str, "name of the test, as printed"),
         "category": Field(str, "category, as printed"),
@@ -70,13 +74,23 @@ def test(reading: Reading, name: str, category: str | None, gpu: str = "") -> En
 
 
 def put_status(reading: Reading, entity: Entity, word: str, line: int | None = None) -> None:
-    """Set the status; what is no known word is kept as it is, and marked."""
-    known = STATUSES.get(word.strip().lower())
-    entity.values["status"] = known or word.strip() or None
+    """Set the status, or the worse of two; what is no known word is kept, and marked.
+
+    DCGM 4 prints no word for what did not run.
+    """
+    known = STATUSES.get(word.strip().lower(), None if word.strip() else "not_run")
+    before = entity.values["status"]
     if known is None:
-        entity.notes["status"] = "verbatim"
         where = {"line": line, "entity": entity.path, "field": "status", "verbatim": word}
         _plain.note(reading, "unknown_value", "not a status that is known", **where)
+        if before is None:
+            entity.values["status"] = word.strip()
+            entity.notes["status"] = "verbatim"
+    elif before in _WORST:
+        entity.values["status"] = min(known, str(before), key=_WORST.index)
+    elif before is None or known == "fail":
+        entity.values["status"] = known
+        entity.notes.pop("status", None)
 
 
 def extend(entity: Entity, name: str, values: t.Iterable[t.Any]) -> None:
@@ -84,6 +98,11 @@ def extend(entity: Entity, name: str, values: t.Iterable[t.Any]) -> None:
     listed = entity.values[name]
     if isinstance(listed, list):
         listed += [one for one in values if one not in (None, "")][: _MAX_TEXTS - len(listed)]
+
+
+def device_ids(text: str) -> list[str]:
+    """Return the ids of `2330, 2330,2330`; one that was cut is left out."""
+    return [one for one in re.split(r"[,\s]+", text) if re.match(r"^[0-9A-Fa-f]{4}$", one)]
 
 
 def summarise(entity: Entity, statuses: t.Iterable[t.Any]) -> None:

@@ -27,7 +27,8 @@ _PREFIXES = (
     re.compile(r"^[A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} \S{1,64} [^\s:]{1,64}:(?: |$)"),
     re.compile(r"^\[?[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?\]? "),
     re.compile(r"^\[ {0,6}[0-9]{1,8}\.[0-9]{1,9}\] "),
-    re.compile(r"^(?:> ?|\| ?)"),
+    re.compile(r"^> ?"),
+    re.compile(r"^\| ?"),
 )
 _HOST = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]{0,63}):(?: |$)")
 _SAMPLE = 400
@@ -43,10 +44,11 @@ _NOISE = re.compile(
 )
 
 
-def lines(data: Data, dedent: bool = True) -> list[tuple[int, str]]:
+def lines(data: Data, dedent: bool = True, bars: bool = False) -> list[tuple[int, str]]:
     """Return the lines that hold anything, with their numbers, freed of what was put before them.
 
-    `dedent` cuts the blanks that all lines begin with.
+    `dedent` cuts the blanks that all lines begin with. `bars` says that the format draws
+    tables, so that a bar at the beginning of a line is its own.
     """
     found = [
         (number, _ANSI.sub("", line).rstrip())
@@ -54,7 +56,7 @@ def lines(data: Data, dedent: bool = True) -> list[tuple[int, str]]:
         if line.strip()
     ]
     found = _fenced([one for one in found if one[1]])
-    for prefix in _PREFIXES:
+    for prefix in _PREFIXES[:-1] if bars else _PREFIXES:
         head = found[:_SAMPLE]
         if head and sum(bool(prefix.match(line)) for _n, line in head) >= _MOST * len(head):
             found = [(number, prefix.sub("", line, count=1)) for number, line in found]
@@ -62,9 +64,9 @@ def lines(data: Data, dedent: bool = True) -> list[tuple[int, str]]:
     return _dedented(found) if dedent else found
 
 
-def text_of(data: Data) -> str:
+def text_of(data: Data, bars: bool = False) -> str:
     """Return these lines as one text, for a pattern to search."""
-    return "\n".join(line for _number, line in lines(data))
+    return "\n".join(line for _number, line in lines(data, bars=bars))
 
 
 def is_noise(line: str) -> bool:
