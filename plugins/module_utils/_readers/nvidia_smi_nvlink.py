@@ -8,7 +8,7 @@ the option: -s speed or `<inactive>`, -e counters, -c abilities, -R far end, -gt
 -info firmware. Counters have other names from Blackwell on; those that are not known
 are kept under `other`. Outputs of several options in one text are merged. A GPU in MIG
 mode cannot be asked, one without NVLink says so; both are no links that are down.
-Versions: drivers 418 to 620. Source: nvidia-smi(1), nvlink; speeds are of one direction.
+Seen: V100 to B300, drivers to 595. Source: nvidia-smi(1), nvlink; speeds are of one direction.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "nvidia-smi-nvlink"
 TITLE = "nvidia-smi nvlink: links between GPUs and switches"
-VERSIONS = "drivers 418 to 620: -s, -e, -c, -R, -gt, -info"
+VERSIONS = "V100 to B300, drivers to 595: -s, -e, -c, -R, -gt, -info"
 SOURCES = (
     "nvidia-smi(1), nvlink",
     "https://github.com/NVIDIA/k8s-test-infra/issues/371",

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reader of the table that nvidia-smi prints without any option.
 
-Format: versions, then two or three rows a GPU (the third, with the MIG mode, from driver
-450), MIG devices where there are any, and the processes. 79 columns wide to driver 530,
-89 and more since; names are cut to fit and then end in `...`. Driver 610 calls the
+Format: versions, then two or three rows a GPU (the third, with the MIG mode, not with
+driver 440), MIG devices where there are any, and the processes. 79 columns wide in old
+drivers, 89 and more in new ones; names are cut to fit and then end in `...`. Driver 610 calls the
 versions KMD and CUDA UMD. A card that does not answer shows `ERR!`, perhaps even for its
-name. Watts, degrees and MiB are whole numbers. Versions: drivers 367 to 620.
+name. Watts, degrees and MiB are whole numbers. Versions: drivers 410 to 616.
 Source: nvidia-smi(1).
 """
 
@@ -29,8 +29,8 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "nvidia-smi-table"
 TITLE = "nvidia-smi: the table of GPUs and processes"
-VERSIONS = "drivers 367 to 620"
-SOURCES = ("nvidia-smi(1)", "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/")
+VERSIONS = "drivers 410 to 616"
+SOURCES = ("nvidia-smi(1)", "https://github.com/utkuozdemir/nvidia_gpu_exporter")
 PROVEN = True
 __all__ = ["FIELDS", "KIND", "PROVEN", "SOURCES", "TITLE", "VERSIONS", "read", "recognise"]
 _HEAD = re.compile(

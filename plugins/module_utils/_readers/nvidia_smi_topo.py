@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reader of `nvidia-smi topo -m` and `topo -p2p`: how GPUs and NICs reach each other.
 
-Format: a matrix of GPUs and NICs, from driver 410 with the CPUs and NUMA nodes that are
-near, from 525 with the NUMA node of the GPU's own memory; a legend names the NICs (before
-driver 510 they stood in the matrix by name). `-p2p` has a word for each pair instead. The
+Format: a matrix of GPUs and NICs, with the CPUs and NUMA nodes that are near, in newer
+drivers with the NUMA node of the GPU's own memory; a legend names the NICs (in driver 470
+they stand in the matrix by name). `-p2p` has a word for each pair instead. The
 header has colours even in a pipe. Each pair stands there twice; the two must agree.
-Versions: drivers 410 to 620. Source: nvidia-smi(1), topo; its own legend.
+Versions: drivers 470 to 595. Source: nvidia-smi(1), topo; its own legend.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "nvidia-smi-topo"
 TITLE = "nvidia-smi topo: paths between GPUs and NICs"
-VERSIONS = "drivers 410 to 620: -m, -mp, -p2p"
+VERSIONS = "drivers 470 to 595: -m, -mp, -p2p"
 SOURCES = (
     "nvidia-smi(1), topo",
     "https://github.com/NVIDIA/nccl/issues/1617",
