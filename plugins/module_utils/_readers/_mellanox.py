@@ -46,7 +46,9 @@ def command(line: str, tools: str) -> str | None:
 
 def _is_prompt(begins: str) -> bool:
     """Return whether this is what stands before a command: prompt, sudo, path, trace mark."""
-    word = re.sub(r"(?:\s|^)(?:sudo(?: -\w{1,9}){0,3}|time|/[\w./-]{0,100})$", "", begins).strip()
+    word = re.sub(
+        r"(?:\s|^)(?:sudo(?: -\w{1,9}){0,3}|time|[./~][\w./-]{0,100})$", "", begins
+    ).strip()
     return not word or word[-1] in "#$%>+" or word.endswith("]#")
 
 

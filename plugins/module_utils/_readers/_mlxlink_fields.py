@@ -117,7 +117,7 @@ def convert(value: t.Any, sort: str) -> tuple[t.Any, bool]:
     word = (_json.text_of(value) or "").strip()
     if word.upper() in ("N/A", "", "NA"):
         return None, True
-    return _SORTS[sort](word), False
+    return _SORTS[sort](word if sort == "text" else word[:200]), False
 
 
 def pcie_pair(text: str, mark: str) -> tuple[int | None, int | None]:
@@ -170,6 +170,7 @@ def _several(value: t.Any, sort: str) -> tuple[t.Any, bool]:
 
 def _words(text: str) -> list[str]:
     """Return the words of `0x00000200 (100G_4X,50G_2X)` and of `1.886,1.989 [-10.41..6]`."""
+    text = text[:4000]
     inner = re.search(r"\(([^()]{0,600})\)$", text)
     return re.split(r"[,\s]+", inner.group(1) if inner else _RANGE.sub("", text))
 

@@ -58,7 +58,7 @@ _TC = re.compile(
     r"(?:, bw: ([0-9]{1,3})%)?$"
 )
 _TABLE = re.compile(r"^(priority|enabled|buffer):?((?:\s+[0-9]{1,2}){8})(?:\s+[^0-9\s].{0,200})?$")
-_OF_TC = re.compile(r"^priority:\s*([0-7](?:[ ,]+[0-7])*)?,?(?:\s+[^0-9\s].{0,200})?$")
+_OF_TC = re.compile(r"^priority:\s{0,80}([0-7](?:[ ,]+[0-7])*)?,?(?:\s+[^0-9\s].{0,200})?$")
 _BUFFERS = re.compile(r"^([0-9,]{1,200}?),?(?:max_buffer_size=([0-9]{1,12}),?)?$")
 _MODES = {"os controlled": "os", "firmware controlled": "firmware"}
 _TRUSTS = {"dscp": "dscp", "pcp": "pcp", "both": "both"}

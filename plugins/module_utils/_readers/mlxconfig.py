@@ -70,7 +70,7 @@ _LABELS = {
 }
 _HEADER = re.compile(r"^Configurations:\s*(.*)$")
 _ROW = re.compile(
-    r"^\s*(\*)?\s*(?:(RO)\s+)?([A-Z][A-Z0-9_]{2,80}(?:\[[0-9.]{1,12}\])?)(?:\s+(\S.*))?$"
+    r"^\s{0,80}(\*)?\s{0,80}(?:(RO)\s{1,80})?([A-Z][A-Z0-9_]{2,80}(?:\[[0-9.]{1,12}\])?)(?:\s+(\S.*))?$"
 )
 _NOISE = re.compile(
     r"^(?:-{4,}|The '\*' shows|Querying |Saving |Collecting |Query output saved"
@@ -115,6 +115,7 @@ class _Reader:
     def __init__(self) -> None:
         self.reading = Reading(KIND, tool_name="mlxconfig")
         self.nics: list[Entity] = []
+        self.used: set[int] = set()
         self.nic: Entity | None = None
         self.columns: list[str] | None = None
         self.asked = ""
@@ -122,13 +123,14 @@ class _Reader:
 
     def begin(self, index: int) -> Entity:
         """Begin the block of one more device."""
-        known = {one.path for one in self.nics}
-        while f"nic:{index}" in known:
-            index += 1
+        index = index if index not in self.used else max(self.used) + 1
+        self.used.add(index)
         nic = Entity(f"nic:{index}", values={"read_only": [], "pending": [], "unreadable": []})
         nic.values["applied"] = None
         if len(self.nics) < _MAX_DEVICES:
             self.nics.append(nic)
+        else:
+            self.used.discard(index)
         self.nic, self.columns = nic, None
         return nic
 
