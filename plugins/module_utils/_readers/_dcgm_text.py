@@ -21,7 +21,10 @@ _NO_ENGINE = re.compile(
 )
 _ERROR = re.compile(r"^(?:Error\b(?! Detail)|Err: |Unable to |Could not |Cannot |Failed to )")
 _COMMAND = re.compile(r"\bdcgmi\s+(discovery|diag|nvlink|-v\b|--version|[a-z]{2,12})")
-_RULE = re.compile(r"^\+[-=+]*\+?$")
+# A drawn line, and the command itself without a prompt before it.
+_RULE = re.compile(
+    r"^(?:\+[-=+]*\+?|(?:sudo |timeout \S+ |/usr/bin/)*(?:dcgmi|nv-hostengine) (?!version:).*)$"
+)
 
 
 def lines(data: Data) -> list[tuple[int, str]]:
@@ -35,7 +38,7 @@ def head(text: str) -> str:
 
 
 def is_rule(line: str) -> bool:
-    """Return whether the line is drawn, and says nothing."""
+    """Return whether the line is drawn, or the command or the shell's, and says nothing."""
     return bool(_RULE.match(line.strip())) or _pasted.is_noise(line)
 
 
@@ -54,8 +57,10 @@ def only_error(text: str, command: str, own: str, otherwise: int) -> int:
     The command that was typed tells, or words that only it says (`own`); `otherwise` is
     the answer for words that every subcommand says.
     """
-    found = _pasted.lines(text[:4000], bars=True)
-    if not any(_ERROR.match(line.strip()) for _number, line in found):
+    found = [line.strip() for _number, line in _pasted.lines(text[:4000], bars=True)]
+    said = [line for line in found if not is_rule(line)]
+    errors = sum(bool(_ERROR.match(line)) for line in said)
+    if not errors or errors * 2 < len(said):
         return 0
     typed = _COMMAND.search(text[:2000])
     if typed:
