@@ -35,7 +35,7 @@ def command(line: str, tools: str) -> str | None:
     `tools` is a pattern such as `mlxlink|mstlink`.
     """
     found = re.search(rf"(?:^|[\s/])(?:{tools})(?=\s|$)(.{{0,300}})$", line[:500])
-    if found is None:
+    if found is None or found.group(1).lstrip()[:1] in (":", "="):
         return None
     begins = line[: found.start()].strip()
     if begins and not _is_prompt(begins):
