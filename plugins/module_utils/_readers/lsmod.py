@@ -4,26 +4,22 @@
 """Reader of `lsmod` and /proc/modules: what the kernel has loaded, and who uses it.
 
 Format: `Module Size Used by` and one line a module: name, bytes, use count, the
-modules that use it; /proc/modules has a state and an address behind them. Versions:
-kmod 9 to 34, Linux 3.10 to 6.18. Sources: lsmod(8), proc(5).
+modules that use it; /proc/modules has a state and an address behind them. Of a part of the
+list (`lsmod | grep`, without its header) only what is there is concluded. Versions: kmod 9 to
+34, BusyBox, Linux 3.10 to 6.18. Sources: lsmod(8), proc(5).
 """
 
 from __future__ import annotations
 
 import re
 
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _pasted, _plain
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
-    ABSENT,
-    UNREADABLE,
     Entity,
     Field,
     Reading,
 )
-from ansible_collections.trackbed.cluster.plugins.module_utils._text import (
-    Data,
-    decode,
-    numbered_lines,
-)
+from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "lsmod"
 TITLE = "lsmod: loaded kernel modules"
@@ -33,7 +29,9 @@ PROVEN = True
 FIELDS = {
     "node": {
         "module_count": Field(int, "modules listed"),
-        "nvidia_loaded": Field(bool, "the NVIDIA driver's core module is loaded"),
+        "nvidia_loaded": Field(
+            bool, "the NVIDIA driver's core module is loaded; null: part of a list"
+        ),
         "nouveau_loaded": Field(bool, "the kernel's own driver for NVIDIA GPUs is loaded"),
         "amdgpu_loaded": Field(bool, "the driver for AMD GPUs is loaded"),
         "peermem_loaded": Field(bool, "nvidia_peermem or the older nv_peer_mem is loaded"),
@@ -46,7 +44,7 @@ FIELDS = {
         "state": Field(str, "/proc/modules alone", values=("live", "loading", "unloading")),
     },
 }
-_HEADER = re.compile(r"^Module\s+Size\s+Used by\s*$")
+_HEADER = re.compile(r"^Module\s+Size\s+Used by(?:\s+(?:Tainted: |Not tainted).*)?\s*$")
 _LINE = re.compile(
     r"^([A-Za-z0-9_-]{1,64})\s+([0-9]{1,12})\s+(-[0-9]|[0-9]{1,9}|-)"
     r"(?:\s+([A-Za-z0-9_,\[\]-]{1,4000}))?"
@@ -54,38 +52,56 @@ _LINE = re.compile(
 )
 # Marks that older kernels put among the users.
 _MARKS = frozenset({"", "-", "[permanent]", "[unsafe]"})
+# Of a part of the list, without its header: these tell that it is one.
+_TELLING = re.compile(
+    r"(?m)^(?:nvidia(?:_[a-z0-9_]+)?|nouveau|amdgpu|gdrdrv|nv_peer_mem|mlx[45]_(?:core|ib)|ib_core"
+    r"|rdma_cm|i915|ast|vfio|bonding)\s+[0-9]{4,9}\s+[0-9]{1,6}(?:\s+[a-z0-9_,]+)?\s*$"
+)
+_FILTERED = re.compile(
+    r"\b(?:lsmod|/proc/modules)\b.{0,60}\b(?:e?grep|awk|head|tail)\b|\bgrep\b.*modules"
+)
+# No machine with a GPU has fewer modules than this: less is a part of the list.
+_FEW = 8
 
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    if re.search(r"(?m)^Module +Size +Used by\s*$", text[:20000]):
+    head = _pasted.text_of(text[:20000])
+    if re.search(r"(?m)^\s*Module\s+Size\s+Used by\b", head):
         return 97
-    shown = r"(?m)^[a-z0-9_]+ [0-9]+ [0-9]+ \S+ (?:Live|Loading|Unloading) 0x[0-9a-f]+"
-    return 95 if re.search(shown, text[:20000]) else 0
+    shown = r"(?m)^\s*[a-z0-9_]+\s+[0-9]+\s+[0-9]+\s+\S+\s+(?:Live|Loading|Unloading)\s+0x[0-9a-f]+"
+    if re.search(shown, head):
+        return 95
+    lines = [line for line in head.split("\n") if not _pasted.is_noise(line)]
+    rows = sum(bool(_LINE.match(line)) for line in lines)
+    return 80 if rows and rows * 10 >= len(lines) * 9 and _TELLING.search(head) else 0
 
 
 def read(data: Data) -> Reading:
     """Read one list. Entities: "", `module:<name>`."""
     reading = Reading(KIND, tool_name="lsmod")
-    header = False
-    for line_number, line in numbered_lines(decode(data)):
-        found = _LINE.match(line)
-        if _HEADER.match(line):
+    header = filtered = False
+    for number, line in _pasted.lines(data):
+        found = _LINE.match(line.strip())
+        if _HEADER.match(line.strip()):
             header = True
         elif found:
-            _module(reading, line_number, found.groups())
-        elif re.search(r"(?:command )?not found$", line):
-            reading.note("tool_absent", "lsmod is not installed", line=line_number, verbatim=line)
-        elif line.strip():
-            code = "malformed" if len(reading.problems) < 50 else "limited"
-            reading.note(code, "not a line of lsmod", line=line_number, verbatim=line.strip())
+            _module(reading, number, found.groups())
+        elif _FILTERED.search(line):
+            filtered = True
+        elif re.match(r"^(?:libkmod: ERROR|lsmod: |Error: )", line.strip()):
+            says = "the list could not be read"
+            _plain.note(reading, "tool_error", says, line=number, verbatim=line.strip())
+        elif line.strip() != "lsmod":
+            _pasted.strange(reading, number, line, "a line of lsmod")
     if not reading.entities and not header:
-        absent = [one for one in reading.problems if one.code == "tool_absent"]
-        if not absent:
-            reading.note("other_format", "neither lsmod's header nor a line of /proc/modules")
-        reading.quality = ABSENT if absent else UNREADABLE
-        return reading
-    reading.entities.insert(0, Entity("", values=dict(_node(reading))))
+        return _plain.nothing(reading, "lsmod's header, or a line of /proc/modules")
+    live = any("state" in one.values for one in reading.entities)
+    whole = not filtered and (header or (live and len(reading.entities) >= _FEW))
+    if not whole:
+        says = "a part of the list: whether other modules are loaded is not told"
+        _plain.note(reading, "missing_value", says)
+    reading.entities.insert(0, Entity("", values=dict(_node(reading, whole))))
     return reading
 
 
@@ -106,12 +122,16 @@ def _module(reading: Reading, line_number: int, words: tuple[str | None, ...]) -
         reading.note("inconsistent", says, line=line_number, entity=entity.path)
 
 
-def _node(reading: Reading) -> dict[str, bool | int]:
+def _node(reading: Reading, whole: bool) -> dict[str, bool | int | None]:
     names = {entity.path.partition(":")[2] for entity in reading.entities}
+
+    def loaded(*wanted: str) -> bool | None:
+        return bool(names & set(wanted)) or (False if whole else None)
+
     return {
         "module_count": len(names),
-        "nvidia_loaded": bool(names & {"nvidia", "nvidia_current"}),
-        "nouveau_loaded": "nouveau" in names,
-        "amdgpu_loaded": "amdgpu" in names,
-        "peermem_loaded": bool(names & {"nvidia_peermem", "nv_peer_mem"}),
+        "nvidia_loaded": loaded("nvidia", "nvidia_current"),
+        "nouveau_loaded": loaded("nouveau"),
+        "amdgpu_loaded": loaded("amdgpu"),
+        "peermem_loaded": loaded("nvidia_peermem", "nv_peer_mem"),
     }
