@@ -19,7 +19,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     Reading,
 )
 
-_ASKED = re.compile(r"\s(?:-d|-i|--device|--interface|-dev|--dev)[ =]{0,4}([\w./:,@-]{1,100})")
+_ASKED = re.compile(r"\s(?:--device|--interface|--dev|-dev|-d|-i)[ =]{1,4}([\w./:,@-]{1,100})")
 _ERROR = re.compile(
     r"^(?:-E- |error:|failed to |cannot open |mopen: |traceback \(most recent|"
     r"permission denied|.{0,80}must be run (?:as|with) |missing device argument)",
