@@ -4,17 +4,19 @@
 """Reader of what nvidia-smi says in place of an answer: its errors, by their texts.
 
 Format: a sentence or two. The texts and the exit codes that go with them are those of
-nvidia-smi(1) and of the drivers 470 to 620; the shell's own words where the program is
-missing. One output may hold several, a GPU each. Numbers of NVML come through as exit
-codes, too (nvml.h, nvmlReturn_t).
+nvidia-smi(1) and of the drivers 418 to 620; the shell's own words where the program is
+missing, or died; those of NVIDIA's container tools. One output may hold several, a GPU each.
+Numbers of NVML come through as exit codes, too (nvml.h, nvmlReturn_t).
 """
 
 from __future__ import annotations
 
 import re
-import typing as t
 
-from ansible_collections.trackbed.cluster.plugins.module_utils._identity import pci_address
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import (
+    _nvidia_errors,
+    _pasted,
+)
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     ABSENT,
     ERROR,
@@ -23,162 +25,144 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     Field,
     Reading,
 )
-from ansible_collections.trackbed.cluster.plugins.module_utils._text import (
-    Data,
-    decode,
-    numbered_lines,
-)
+from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "nvidia-smi-error"
 TITLE = "nvidia-smi: error messages"
-VERSIONS = "driver 470 to 620"
-SOURCES = ("nvidia-smi(1)", "https://docs.nvidia.com/deploy/nvml-api/ nvmlReturn_t")
-PROVEN = True
-# What the message means, the exit code that goes with it, and its text.
-_MESSAGES: tuple[tuple[str, int | None, str], ...] = (
-    ("tool_missing", 127, r"nvidia-smi: (?:command )?not found|nvidia-smi: No such file"),
-    (
-        "tool_missing",
-        127,
-        r"executable file not found in \$PATH.*nvidia-smi|nvidia-smi.*executable",
-    ),
-    (
-        "driver_not_loaded",
-        9,
-        r"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver",
-    ),
-    ("version_mismatch", 18, r"Failed to initialize NVML: Driver/library version mismatch"),
-    ("library_missing", 12, r"couldn't find libnvidia-ml|NVIDIA-SMI couldn't find"),
-    ("driver_not_loaded", 9, r"Failed to initialize NVML: Driver Not Loaded"),
-    ("no_permission", 4, r"Failed to initialize NVML: Insufficient Permissions"),
-    ("gpu_access_blocked", 17, r"Failed to initialize NVML: GPU access blocked by the operating"),
-    ("initialize_failed", 255, r"Failed to initialize NVML: (?P<text>.{1,100})"),
-    ("no_devices", 6, r"No devices were found"),
-    (
-        "gpu_lost",
-        15,
-        r"Unable to determine the device handle for (?:gpu|GPU)\s?\d*:?\s?(?P<pci>[0-9A-Fa-f:.]+?)"
-        r":\s+(?:GPU is lost|The NVML library.*lost)",
-    ),
-    (
-        "gpu_requires_reset",
-        16,
-        r"Unable to determine the device handle for (?:gpu|GPU)\s?\d*:?\s?(?P<pci>[0-9A-Fa-f:.]+?)"
-        r":\s+(?:GPU requires reset|Reset required)",
-    ),
-    (
-        "gpu_not_found",
-        6,
-        r"Unable to determine the device handle for (?:gpu|GPU)\s?\d*:?\s?(?P<pci>[0-9A-Fa-f:.]+?)"
-        r":\s+(?:Not Found|No such device)",
-    ),
-    (
-        "gpu_not_answering",
-        255,
-        r"Unable to determine the device handle for (?:gpu|GPU)\s?\d*:?\s?(?P<pci>[0-9A-Fa-f:.]+?)"
-        r":\s+(?P<text>.{1,100})",
-    ),
-    ("gpu_in_use", 19, r"(?P<pci>[0-9A-Fa-f]{8}:[0-9A-Fa-f:.]+).*In use by another client"),
-    ("gpu_in_use", 19, r"In use by another client"),
-    ("inforom_corrupted", 14, r"infoROM is corrupted at gpu\s*(?P<pci>[0-9A-Fa-f:.]+)"),
-    ("no_permission", 4, r"Insufficient Permissions|does not have permission"),
-    ("not_supported", 3, r"is not supported (?:for|on) (?:this )?(?:GPU|device)"),
-    ("bad_field", 2, r'Field ".{1,100}" is not a valid field to query'),
-    ("bad_argument", 2, r"Invalid combination of input arguments|Option .{1,60} is not recognized"),
-    ("timed_out", 124, r"^(?:timeout|Timeout): .*nvidia-smi|timed out after \d+ seconds"),
+VERSIONS = "driver 418 to 620"
+SOURCES = (
+    "nvidia-smi(1)",
+    "https://docs.nvidia.com/deploy/nvml-api/ nvmlReturn_t",
+    "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/387",
+    "https://github.com/NVIDIA/nvidia-container-toolkit/issues/69",
 )
-_PATTERNS = tuple((code, exit_code, re.compile(text)) for code, exit_code, text in _MESSAGES)
-_NAMES = tuple(sorted({code for code, _exit, _text in _MESSAGES}))
+PROVEN = True
+_NAMES = _nvidia_errors.NAMES
 FIELDS = {
     "node": {
         "error": Field(str, "first error", values=_NAMES),
         "errors": Field(list, "all of them, without repetition", values=_NAMES),
-        "exit_status": Field(int, "exit code that goes with the first; null where it varies"),
+        "exit_status": Field(
+            int, "exit code, as printed, else the one that goes with the first; null: varies"
+        ),
         "library_version": Field(str, "version of the library, where a mismatch names it"),
+        "text": Field(str, "the driver's own words, where they are not of a known kind"),
         "gpu_count": Field(int, "0 where no device was found; null where it is not told"),
     },
     "gpu": {
+        "index": Field(int, "its index; told by newer drivers"),
         "error": Field(str, "what is wrong with it", values=_NAMES),
         "text": Field(str, "the driver's own words, where they are not of a known kind"),
     },
 }
 _LIBRARY = re.compile(r"^NVML library version: ([0-9]{3}\.[0-9.]{1,12})$")
+_EXIT = re.compile(
+    r"(?:\bexit(?:ed|ing)?(?: (?:with|code|status|value))*|\brc|\breturn ?code|\bcode)"
+    r"\s*[:=]?\s*([0-9]{1,3})\W*$",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"echo .{0,10}\$\?")
 # Lines that go with a message and say nothing of their own.
 _FOLLOWS = re.compile(
-    r"^(?:Make sure that the latest NVIDIA driver|Please also try adding directory|This can also be"
-    r"|Reboot the system|Try reducing|To recover, |WARNING: infoROM)"
+    r"^(?:Make sure that the latest NVIDIA driver|Please |This can also be|Reboot the system|Try "
+    r"|To recover, |Terminating early|Treating as warning|All done|The following GPUs could not"
+    r"|[0-9]+ devices? (?:is|are) currently|GPU [0-9A-Fa-f:.]+ was successfully|apt install"
+    r"|sudo (?:apt|snap|dnf)|Ask your administrator|Or |For more|Run '|See '|Auto-detected mode"
+    r"|docker: |Usage:|NVIDIA System Management|operable program|Traceback \(most|File \""
+    r"|time=\"|nvidia-smi\b.*[^:]$)"
 )
-_ABSENT = frozenset({"tool_missing", "no_devices"})
 _MAX_LINES = 60
+# A row of a table, of values or of another output: more than errors.
+_OUTPUT = re.compile(r"^(?:[|+]|[0-9]+, |index, |<\?xml|[{\[]\s*$|GPU [0-9]+: |=+NVSMI)")
 
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    lines = [line for line in text[:8000].split("\n") if line.strip()]
-    if not lines or len(lines) > _MAX_LINES:
+    lines = [line.strip() for _number, line in _pasted.lines(text[:8000])]
+    if not lines or len(lines) > _MAX_LINES or any(_OUTPUT.match(line) for line in lines):
         return 0
-    known = [line for line in lines if _match(line) is not None]
-    others = [line for line in lines if _match(line) is None and not _follows(line)]
-    return 92 if known and len(others) <= len(known) else 0
+    others = known = 0
+    for line in lines:
+        message = _nvidia_errors.understand(line)
+        if message is not None and message.code != "other":
+            known += 1
+        elif message is None and not _says_nothing(line):
+            others += 1
+    ours = re.search(r"(?i)nvidia|nvml|\bgpu|No devices were|field to query|MIG-", "\n".join(lines))
+    return 92 if known and ours and others <= known else 0
 
 
 def read(data: Data) -> Reading:
-    """Read the messages. Entities: "", `gpu:<pci address>` for those that a message names."""
+    """Read the messages. Entities: "", `gpu:<address or index>` for those that a message names."""
     reading = Reading(KIND, tool_name="nvidia-smi")
     node = Entity("", values={"errors": []})
-    for number, line in numbered_lines(decode(data)):
+    printed: int | None = None
+    asked = False
+    for number, line in _pasted.lines(data):
         word = line.strip()
-        found, library = _match(word), _LIBRARY.match(word)
+        library, exited = _LIBRARY.match(word), _EXIT.search(word)
+        message = None if library else _nvidia_errors.understand(word)
         if library:
             node.values["library_version"] = library.group(1)
-        elif found:
-            _message(reading, node, found, number, word)
-        elif word and not _follows(word):
+        elif message:
+            _message(reading, node, message, number, word)
+        elif asked and re.match(r"^[0-9]{1,3}$", word):
+            printed = int(word)
+        elif not exited and not _says_nothing(word) and len(reading.problems) < 100:
             says = "not a known message of nvidia-smi"
             reading.note("malformed", says, line=number, verbatim=word)
-    errors = node.values["errors"]
-    if not errors:
-        reading.note("other_format", "no known message of nvidia-smi")
-        reading.quality = UNREADABLE
-        return reading
-    node.values["gpu_count"] = 0 if node.values["error"] == "no_devices" else None
-    reading.entities.insert(0, node)
-    reading.quality = ABSENT if node.values["error"] in _ABSENT else ERROR
-    return reading
+        if exited and printed is None:
+            printed = int(exited.group(1))
+        asked = bool(_ASKED.search(word))
+    return _whole(reading, node, printed)
 
 
-def _follows(line: str) -> bool:
+def _says_nothing(line: str) -> bool:
     word = line.strip()
-    return bool(_FOLLOWS.match(word) or _LIBRARY.match(word))
-
-
-def _match(line: str) -> tuple[str, int | None, t.Match[str]] | None:
-    for code, exit_code, pattern in _PATTERNS:
-        found = pattern.search(line[:1000])
-        if found:
-            return code, exit_code, found
-    return None
+    return bool(
+        _FOLLOWS.match(word)
+        or _LIBRARY.match(word)
+        or _EXIT.search(word)
+        or _ASKED.search(word)
+        or _pasted.is_noise(word)
+        or re.match(r"^[0-9]{1,3}$", word)
+    )
 
 
 def _message(
-    reading: Reading,
-    node: Entity,
-    found: tuple[str, int | None, t.Match[str]],
-    number: int,
-    line: str,
+    reading: Reading, node: Entity, message: _nvidia_errors.Message, number: int, line: str
 ) -> None:
-    code, exit_code, match = found
-    problem = "tool_absent" if code == "tool_missing" else "tool_error"
-    reading.note(problem, code.replace("_", " "), line=number, verbatim=line)
+    code = message.code
+    if len(reading.problems) < 100:
+        problem = "tool_absent" if code == "tool_missing" else "tool_error"
+        reading.note(problem, code.replace("_", " "), line=number, verbatim=line)
     node.values.setdefault("error", code)
-    node.values.setdefault("exit_status", exit_code)
+    node.values.setdefault("exit_status", message.exit_status)
     listed = node.values["errors"]
     if isinstance(listed, list) and code not in listed:
         listed.append(code)
-    groups = match.groupdict()
-    address = pci_address(groups.get("pci") or "")
-    if address:
-        gpu = reading.add(Entity(f"gpu:{address}", {"pci": address}), number)
-        gpu.values.setdefault("error", code)
-        if groups.get("text"):
-            gpu.values.setdefault("text", groups["text"].strip())
+    if message.path is None:
+        if message.text:
+            node.values.setdefault("text", message.text)
+        return
+    gpu = reading.entity(message.path) or reading.add(Entity(message.path), number)
+    gpu.ids.setdefault("pci", message.pci)
+    gpu.values.setdefault("error", code)
+    gpu.values.setdefault("index", message.index)
+    if message.text:
+        gpu.values.setdefault("text", message.text)
+
+
+def _whole(reading: Reading, node: Entity, printed: int | None) -> Reading:
+    errors = node.values["errors"]
+    if not errors or (errors == ["other"] and not reading.entities):
+        code = "other_format" if reading.problems else "empty"
+        reading.note(code, "no known message of nvidia-smi")
+        reading.quality = UNREADABLE
+        return reading
+    if printed is not None:
+        node.values["exit_status"] = printed
+    node.values["gpu_count"] = 0 if isinstance(errors, list) and "no_devices" in errors else None
+    reading.entities.insert(0, node)
+    reading.quality = ABSENT if node.values["error"] in _nvidia_errors.ABSENCES else ERROR
+    return reading
