@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections import Counter
 
 from ansible_collections.trackbed.cluster.plugins.module_utils._readers import (
     _json,
@@ -55,6 +56,7 @@ FIELDS = {
 }
 _TEXTS = {"target": "target", "source": "source", "fstype": "fs_type", "label": "label"}
 _SIZES = {"size": "size", "used": "used", "avail": "available"}
+_DASH = "\\x2d"
 _MAX_DEPTH = 64
 _MAX_MOUNTS = 2000
 
@@ -75,33 +77,40 @@ def read(data: Data) -> Reading:
     for number, line in others:
         _plain.malformed(reading, number, line, "a line of findmnt -J")
     found = False
+    seen: Counter[str] = Counter()
     for document in documents:
         body = _json.as_dict(_json.load(document.text, reading))
         if "filesystems" not in body:
             continue
         found = True
         for one in _json.dicts(body["filesystems"]):
-            _mount(reading, one, None, 0)
+            _mount(reading, one, None, 0, seen)
     if found:
         count = len(reading.entities)
         reading.entities.insert(0, Entity("", values={"mount_count": count}))
     return _json_docs.settle(reading, '`"filesystems": [`')
 
 
-def _mount(reading: Reading, body: dict[str, t.Any], parent: str | None, depth: int) -> None:
+def _mount(
+    reading: Reading,
+    body: dict[str, t.Any],
+    parent: str | None,
+    depth: int,
+    seen: Counter[str],
+) -> None:
     if len(reading.entities) >= _MAX_MOUNTS:
         if reading.problems[-1:] == [] or reading.problems[-1].code != "limited":
             reading.note("limited", f"more than {_MAX_MOUNTS} mounts")
         return
     target = _json.text_of(body.get("target"))
-    entity = reading.add(Entity(_path(reading, target)))
+    entity = reading.add(Entity(_path(seen, target)))
     _columns(entity, body)
     entity.values["parent"] = parent
     if target is None and "target" in body:
         _plain.note(reading, "missing_value", "a mount without mount point", entity=entity.path)
     if depth < _MAX_DEPTH:
         for child in _json.dicts(body.get("children")):
-            _mount(reading, child, target, depth + 1)
+            _mount(reading, child, target, depth + 1, seen)
 
 
 def _columns(entity: Entity, body: dict[str, t.Any]) -> None:
@@ -122,15 +131,12 @@ def _columns(entity: Entity, body: dict[str, t.Any]) -> None:
     entity.ids["uuid"] = _json.text_of(body.get("uuid"))
 
 
-def _path(reading: Reading, target: str | None) -> str:
+def _path(seen: Counter[str], target: str | None) -> str:
     """Return the entity's path; a mount point that is mounted over has `_2` and so on."""
-    word = (target or str(len(reading.entities))).strip("/")
-    name = re.sub(r"/+", "-", word.replace("-", "\\x2d")) or "-"
-    path, count = f"mount:{name}", 2
-    while reading.entity(path) is not None:
-        path = f"mount:{name}_{count}"
-        count += 1
-    return path
+    word = (target or str(sum(seen.values()))).strip("/")
+    path = f"mount:{re.sub(r'/+', '-', word.replace('-', _DASH)) or '-'}"
+    seen[path] += 1
+    return path if seen[path] == 1 else f"{path}_{seen[path]}"
 
 
 def _size(entity: Entity, name: str, value: t.Any) -> None:

@@ -64,7 +64,7 @@ _SHOW = {
     "nodebind": "node_bind",
     "membind": "memory_bind",
 }
-_MOST_CPUS = 100_000
+_MOST_CPUS = 65_536  # of all nodes; more than any kernel of today can have
 _NO_NUMA = "No NUMA support available"
 
 
@@ -100,6 +100,7 @@ class _Table:
         self.columns: list[int] = []
         self.matrix = False
         self.cpus: re.Match[str] | None = None
+        self.cpu_count = 0
         self.broken = ""
 
     def _numa(self, word: str) -> Entity:
@@ -148,7 +149,10 @@ class _Table:
 
     def _cpus(self, number: int, found: re.Match[str], more: str = "") -> None:
         self.broken = f"{self.broken} {more}"
-        numa, numbers = self._numa(found.group(1)), _cpu_numbers(found.group(2) + self.broken)
+        numa = self._numa(found.group(1))
+        numbers = _cpu_numbers(found.group(2) + self.broken, max(_MOST_CPUS - self.cpu_count, 0))
+        known = numa.values.get("cpu_count")  # the same list, before it went on
+        self.cpu_count += len(numbers) - (known if isinstance(known, int) else 0)
         if found.group(3).strip():
             where = {"line": number, "entity": numa.path, "field": "cpus"}
             _plain.note(self.reading, "malformed", "the list of CPUs has no CPU number", **where)
@@ -208,14 +212,13 @@ def _mib(word: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _cpu_numbers(word: str) -> list[int]:
-    """Return the CPUs of `0 1 2` or `0-2, 8-10`."""
+def _cpu_numbers(word: str, most: int) -> list[int]:
+    """Return the CPUs of `0 1 2` or `0-2, 8-10`; no more than `most`."""
     found: set[int] = set()
     for part in word.replace(",", " ").split():
         first, _dash, last = part.partition("-")
-        end = min(int(last or first), int(first) + _MOST_CPUS)
-        if len(found) < _MOST_CPUS:
-            found.update(range(int(first), end + 1))
+        end = min(int(last or first), int(first) + most - len(found) - 1)
+        found.update(range(int(first), end + 1))
     return sorted(found)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections import Counter
 
 from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _pasted, _plain
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
@@ -126,8 +127,9 @@ def read(data: Data) -> Reading:
         return _plain.nothing(reading, "`Name :`")
     node = reading.add(Entity("", values={"package_count": len(found)}))
     node.values["missing_packages"] = list(missing)
+    seen: Counter[str] = Counter()
     for package in found:
-        _keep(reading, package)
+        _keep(reading, package, seen)
     return reading
 
 
@@ -165,21 +167,20 @@ def _labels(reading: Reading, package: Entity, label: str, value: str, number: i
     _plain.put(reading, package, name, word, reader, number)
 
 
-def _keep(reading: Reading, package: Entity) -> None:
+def _keep(reading: Reading, package: Entity, seen: Counter[str]) -> None:
     values = package.values
     name = str(values.get("name") or "unnamed").replace("/", "_")
     path = f"package:{name}"
-    if reading.entity(path) is not None:
+    seen[path] += 1
+    if seen[path] > 1:  # another machine's, or one of several kernels
         path = f"{path}.{values.get('architecture') or 'noarch'}"
-    first, count = path, 3
-    while reading.entity(path) is not None:  # several kernels
-        path, count = f"{first}_{count}", count + 1
+        seen[path] += 1
+        path = path if seen[path] == 1 else f"{path}_{seen[path] + 1}"
     values.setdefault("epoch", None)
     if "signature" in values:
         values["signed"] = values["signature"] is not None
     kept = reading.add(Entity(path, values=values, notes=package.notes))
     absent = [one for one in ("version", "release", "architecture") if not values.get(one)]
-    absent = [] if name == "gpg-pubkey" else absent
-    if kept.values is values and absent:
+    if kept.values is values and absent and name != "gpg-pubkey":
         says = f"{', '.join(absent)} of {name} is not told"
         _plain.note(reading, "truncated", says, entity=path)
