@@ -25,6 +25,14 @@ _ERROR = re.compile(
     r"permission denied|.{0,80}must be run (?:as|with) |missing device argument)",
     re.IGNORECASE,
 )
+# A line that a loop over devices prints before each output: `=== mlx5_0 ===`.
+_BANNER = re.compile(
+    r"^(?:[=#*~+-]{2,40} ?([^=#*~+\s-].{0,80}?) ?[=#*~+-]{2,40}|#{2,4} (\S.{0,80}))$"
+)
+_NAMED = re.compile(
+    r"(?:^|[\s(\[])(mlx[45]_[0-9]{1,3}|/dev/mst/[\w.]{1,60}|(?:[0-9a-f]{4}:)?[0-9a-f]{2}:"
+    r"[0-9a-f]{2}\.[0-7]|e(?:n|th)\w{1,20}|ib[0-9p]\w{0,14})(?=$|[\s)\],:])"
+)
 _MESSAGE = re.compile(r"^(?:-[WI]- |warning:|note:)", re.IGNORECASE)
 _GAP = re.compile(r"^[\[(<]?(?:\.{3,}|\u2026|snip|\.\.\. ?snip.{0,20})[\])>]?$")
 
@@ -32,8 +40,12 @@ _GAP = re.compile(r"^[\[(<]?(?:\.{3,}|\u2026|snip|\.\.\. ?snip.{0,20})[\])>]?$")
 def command(line: str, tools: str) -> str | None:
     """Return what a command line asks about, "" where it does not say; None for other lines.
 
-    `tools` is a pattern such as `mlxlink|mstlink`.
+    `tools` is a pattern such as `mlxlink|mstlink`. A banner counts as a command.
     """
+    banner = _BANNER.match(line[:200])
+    if banner:
+        named = _NAMED.search(banner.group(1) or banner.group(2))
+        return named.group(1) if named else ""
     found = re.search(rf"(?:^|[\s/])(?:{tools})(?=\s|$)(.{{0,300}})$", line[:500])
     if found is None or found.group(1).lstrip()[:1] in (":", "="):
         return None
@@ -92,4 +104,8 @@ def forget_before(reading: Reading, first: int) -> None:
 
 def asks(head: str, tools: str) -> bool:
     """Return whether one of the first lines is a command with one of these tools."""
-    return any(command(line.strip(), tools) is not None for line in head.split("\n", 10)[:10])
+    return any(
+        command(line.strip(), tools) is not None
+        for line in head.split("\n", 10)[:10]
+        if re.search(tools, line[:500])
+    )

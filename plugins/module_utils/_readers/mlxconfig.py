@@ -70,7 +70,8 @@ _LABELS = {
 }
 _HEADER = re.compile(r"^Configurations:\s*(.*)$")
 _ROW = re.compile(
-    r"^\s{0,80}(\*)?\s{0,80}(?:(RO)\s{1,80})?([A-Z][A-Z0-9_]{2,80}(?:\[[0-9.]{1,12}\])?)(?:\s+(\S.*))?$"
+    r"^\s{0,80}(\*)?\s{0,80}(?:(RO)\s{1,80})?([A-Z][A-Z0-9_]{2,80}(?:\[[0-9.]{1,12}\])?)"
+    r"(?:\s+(\S.*))?$"
 )
 _NOISE = re.compile(
     r"^(?:-{4,}|The '\*' shows|Querying |Saving |Collecting |Query output saved"

@@ -105,7 +105,7 @@ def recognise(text: str) -> int:
     if re.search(r"(?m)^\s*PCI Device Name:\s", head):
         return 90
     if re.search(r"(?m)^\s*Querying Mellanox devices firmware", head):
-        return 85
+        return 94
     return 60 if _mellanox.asks(head, _TOOLS) else 0
 
 

@@ -108,6 +108,8 @@ class _Reader:
 
     def begin(self) -> dict[str, Entity]:
         """Begin the output of one more port."""
+        if self.groups and not any(one.values or one.ids for one in self.groups[-1].values()):
+            return self.groups[-1]
         index = len(self.groups)
         group = {name: Entity(f"{name}:{index}") for name in FIELDS}
         if index < _MOST:
@@ -126,6 +128,8 @@ class _Reader:
         asked = _mellanox.command(word, _TOOLS)
         if asked is not None:
             self.device, self.title = asked, "command"
+            if self.groups:
+                self.begin()
         elif is_title or _TITLE.match(word):
             if _BEGINS.match(word):
                 self.begin()
