@@ -9,6 +9,11 @@ older `clocks_throttle_reasons.*` are still accepted by newer drivers.
 
 from __future__ import annotations
 
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers._nvidia_gpu import (
+    VALUES,
+    Value,
+)
+
 
 def _ecc(span: str) -> dict[str, str]:
     top = f"ecc.errors.{{}}.{span}."
@@ -69,9 +74,18 @@ NAMES: dict[str, str] = {
     **_reasons(),
     "memory.total": "memory_total_mib",
     "memory.used": "memory_used_mib",
+    "memory.free": "memory_free_mib",
+    "memory.reserved": "memory_reserved_mib",
     "compute_mode": "compute_mode",
+    "compute_cap": "compute_capability",
+    "clocks_event_reasons.active": "event_reasons_active",
+    "clocks_throttle_reasons.active": "event_reasons_active",
     "utilization.gpu": "utilization_gpu_pct",
     "utilization.memory": "utilization_memory_pct",
+    "utilization.encoder": "utilization_encoder_pct",
+    "utilization.decoder": "utilization_decoder_pct",
+    "utilization.jpeg": "utilization_jpeg_pct",
+    "utilization.ofa": "utilization_ofa_pct",
     "ecc.mode.current": "ecc_mode",
     "ecc.mode.pending": "ecc_mode_pending",
     **_ecc("volatile"),
@@ -101,6 +115,10 @@ NAMES: dict[str, str] = {
     "clocks.sm": "clock_sm_mhz",
     "clocks.current.memory": "clock_memory_mhz",
     "clocks.mem": "clock_memory_mhz",
+    "clocks.current.video": "clock_video_mhz",
+    "clocks.video": "clock_video_mhz",
+    "clocks.max.graphics": "clock_graphics_max_mhz",
+    "clocks.max.gr": "clock_graphics_max_mhz",
     "clocks.max.sm": "clock_sm_max_mhz",
     "clocks.max.memory": "clock_memory_max_mhz",
     "clocks.max.mem": "clock_memory_max_mhz",
@@ -117,3 +135,44 @@ NAMES: dict[str, str] = {
 }
 # Of several columns for one value the one that stands first here wins.
 ORDER = {name: index for index, name in enumerate(NAMES)}
+
+
+def _own(name: str, kind: str, says: str) -> Value:
+    return Value(name, (), kind, says)
+
+
+# Values that no other output of nvidia-smi has, or not by GPU.
+OWN = (
+    *[
+        _own(f"ecc_{span}_{sort}_total", "int", f"{sort} errors of all kinds, {span}")
+        for span in ("volatile", "aggregate")
+        for sort in ("corrected", "uncorrected")
+    ],
+    _own("memory_free_mib", "int", "frame buffer that is free"),
+    _own("memory_reserved_mib", "int", "frame buffer that driver and firmware keep"),
+    _own("utilization_encoder_pct", "int", "encoder"),
+    _own("utilization_decoder_pct", "int", "decoder"),
+    _own("utilization_jpeg_pct", "int", "JPEG engine"),
+    _own("utilization_ofa_pct", "int", "optical flow engine"),
+    _own("clock_video_mhz", "int", "now"),
+    _own("clock_graphics_max_mhz", "int", "largest"),
+    _own("compute_capability", "text", "compute capability, such as 9.0"),
+    _own("event_reasons_active", "text", "why clocks are held down, as a mask"),
+)
+BY_NAME = {value.name: value for value in (*VALUES, *OWN)}
+# Columns that tell of which GPU, driver or moment a row is.
+IDENTITIES = frozenset(
+    {
+        *("index", "uuid", "gpu_uuid", "serial", "gpu_serial", "pci.bus_id", "gpu_bus_id"),
+        *("driver_version", "timestamp", "count"),
+    }
+)
+# Columns of the lists of processes, and of retired pages and supported clocks.
+OTHERS = frozenset(
+    {
+        *("pid", "process_name", "used_memory", "used_gpu_memory", "gpu_utilization"),
+        *("mem_utilization", "max_memory_usage", "time", "memory", "graphics"),
+        *("retired_pages.address", "retired_pages.timestamp", "retired_pages.cause"),
+    }
+)
+KNOWN = frozenset(NAMES) | IDENTITIES | OTHERS

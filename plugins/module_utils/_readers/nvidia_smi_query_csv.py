@@ -1,259 +1,284 @@
 # Copyright: (c) 2026, The Trackbed developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reader of `nvidia-smi --query-gpu=... --format=csv` and of `--query-compute-apps`.
+"""Reader of `nvidia-smi --query-gpu=... --format=csv`, and of its lists of processes and pages.
 
 Format: a header of column names with units in brackets, and a row a GPU or process. With
-`noheader` the columns cannot be known, so such rows are kept as they are, cell by cell:
-what a cell says of itself (an identity, a unit) is all that is concluded. Cells in brackets
-are states: `[N/A]`, `[Not Supported]`, `[Unknown Error]`, `[GPU requires reset]`. Versions:
-driver 418 to 610. Source: nvidia-smi(1), --help-query-gpu.
+`noheader` the columns are those of the command, where it stands above; else they cannot be
+known, and such rows are kept as they are, cell by cell: what a cell says of itself (an
+identity, a unit) is all that is concluded. Cells in brackets are states: `[N/A]`,
+`[Not Supported]`, `[Unknown Error]`, `[GPU requires reset]`. With -l rows come again: the
+first sample is kept as `gpu:N`, later ones as `sample:1/gpu:N`. Versions: driver 418 to 610.
+Source: nvidia-smi(1), --help-query-gpu, --help-query-compute-apps and the like.
 """
 
 from __future__ import annotations
 
 import re
-import typing as t
 
-from ansible_collections.trackbed.cluster.plugins.module_utils._identity import (
-    pci_address,
-    serial,
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import (
+    _nvidia_errors,
+    _nvidia_rows,
+    _pasted,
+    _plain,
 )
-from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _plain
-from ansible_collections.trackbed.cluster.plugins.module_utils._readers._nvidia_gpu import (
-    GPU_FIELDS,
-    VALUES,
-    Value,
-    convert,
-)
-from ansible_collections.trackbed.cluster.plugins.module_utils._readers._nvidia_query import (
-    NAMES,
-    ORDER,
-)
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers._nvidia_query import KNOWN
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
+    ERROR,
     Entity,
     Field,
     Reading,
 )
-from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
+from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data, decode
 
 KIND = "nvidia-smi-query-csv"
 TITLE = "nvidia-smi --query-gpu: values of each GPU, CSV"
 VERSIONS = "driver 418 to 610"
-SOURCES = ("nvidia-smi(1), --help-query-gpu",)
-PROVEN = True
-_OWN = tuple(
-    Value(f"ecc_{span}_{sort}_total", (), "int", f"{sort} errors of all kinds, {span}")
-    for span in ("volatile", "aggregate")
-    for sort in ("corrected", "uncorrected")
+SOURCES = (
+    "nvidia-smi(1), --help-query-gpu",
+    "https://github.com/utkuozdemir/nvidia_gpu_exporter/pull/438",
+    "https://github.com/enkore/i3pystatus/pull/776",
 )
-_BY_NAME = {value.name: value for value in (*VALUES, *_OWN)}
+PROVEN = True
 FIELDS = {
     "node": {
         "driver_version": Field(str, "driver that is loaded"),
-        "row_count": Field(int, "rows below the header"),
+        "row_count": Field(int, "rows below the headers"),
+        "gpu_count": Field(int, "GPUs that the driver counts; null where it is not asked"),
+        "process_count": Field(int, "processes listed; null where they are not asked for"),
+        "sample_count": Field(int, "how often each GPU is listed"),
     },
-    "gpu": {
-        **GPU_FIELDS,
-        **{value.name: value.field() for value in _OWN},
-        "other": Field(dict, "columns without a name here, as printed; null for what is none"),
-        "readable": Field(bool, "the GPU answered; false where it is lost or waits for a reset"),
-    },
-    "process": {
-        "pid": Field(int, "process"),
-        "name": Field(str, "program"),
-        "gpu_uuid": Field(str, "GPU that it runs on"),
-        "memory_used_mib": Field(int, "memory of that GPU", "MiB"),
-    },
-    "row": {
-        "cells": Field(list, "cells without a header: numbers, texts, null for what is none"),
-        "units": Field(list, "unit of each cell, null where it has none"),
-        "readable": Field(bool, "no cell says that the GPU did not answer"),
-    },
+    **_nvidia_rows.FIELDS,
 }
-_COLUMN = re.compile(r"^([A-Za-z][A-Za-z0-9_.]{1,80})(?: \[([^\]]{1,10})\])?$")
-_KNOWN = frozenset(NAMES) | {"index", "uuid", "gpu_uuid", "serial", "gpu_serial", "pci.bus_id",
-                             "gpu_bus_id", "driver_version", "timestamp", "count", "pid",
-                             "process_name", "used_memory", "used_gpu_memory"}  # fmt: skip
-_CELL = re.compile(r"^(-?[0-9]{1,18}(?:\.[0-9]{1,6})?)(?: (MiB|W|MHz|%|C|us|KB/s|ms))?$")
-_UUID = re.compile(r"^GPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-_STATE = re.compile(r"^\[.{1,80}\]$")
-_SICK = re.compile(r"unknown error|requires reset|is lost", re.IGNORECASE)
-_ERROR = re.compile(
-    r"^(?:NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|Unable to"
-    r'|Field ".{1,80}" is not a valid field|.*: command not found$)'
-)
+_COLUMN = re.compile(r"^([A-Za-z][A-Za-z0-9_.]{1,80})\s*(?:\[([^\]]{1,10})\])?$")
+_TELLING = frozenset({"index", "name", "uuid", "pid", "gpu_uuid", "graphics"})
+# The command, from which columns without a header are known.
+_ASKED = re.compile(r"--query-(?:gpu|[a-z-]{4,20})[= ]['\"]?([a-z][A-Za-z0-9_.,]{1,4000})")
 _MAX_ROWS = 4096
+_HEAD = 60
 
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    lines = [line for line in text[:20000].split("\n")[:50] if line.strip()]
-    if not lines:
-        return 0
-    if any(_header(line) for line in lines[:5]):
+    lines = [line.strip() for _number, line in _pasted.lines(text[:20000])][:_HEAD]
+    if any(_header(line) for line in lines):
         return 95
-    rows = [line.split(",") for line in lines[:-1] or lines]
-    uuids = all(any(_UUID.match(cell.strip()) for cell in row) for row in rows)
-    if uuids and all(len(row) > 1 for row in rows):
+    rows = [_cells(line) for line in lines if not _is_other(line)]
+    if any(_ASKED.search(line) for line in lines):
+        telling = sum(any(_nvidia_rows.is_value(cell) for cell in row) for row in rows)
+        return 90 if rows and telling * 2 >= len(rows) else 0
+    rows = [row for row in rows if len(row) > 1 or _nvidia_rows.is_value(row[0])]  # words around it
+    rows = rows[:-1] or rows  # the last may be cut
+    if not rows or min(len(row) for row in rows) < 2:
+        return 0
+    if all(any(_nvidia_rows.UUID.match(cell) for cell in row) for row in rows):
         return 85
+    same = len({len(row) for row in rows}) == 1
+    if same and all(any(_nvidia_rows.is_telling(cell) for cell in row) for row in rows):
+        return 75
     # A row of numbers and bracketed states alone says no more than that.
-    plain = all(_CELL.match(cell.strip()) or _STATE.match(cell.strip()) for r in rows for cell in r)
-    states = any(_STATE.match(cell.strip()) for row in rows for cell in row)
-    return 70 if plain and states and all(len(row) > 2 for row in rows) else 0
+    states = any(_nvidia_rows.STATE.match(cell) for row in rows for cell in row)
+    plain = all(_nvidia_rows.is_value(cell) for row in rows for cell in row)
+    return 70 if plain and states and min(len(row) for row in rows) > 2 else 0
 
 
 def read(data: Data) -> Reading:
-    """Read one output. Entities: "", `gpu:N` or `process:<pid>`; without header `row:N`."""
+    """Read all outputs. Entities: "", `gpu:N`, `process:<pid>`, `retired_page:N`, `row:N`."""
     reading = Reading(KIND, tool_name="nvidia-smi")
-    node = Entity("", values={"row_count": 0})
-    columns: list[str] = []
-    count = 0
-    for number, line in _plain.lines(data):
-        cells = [cell.strip() for cell in line.split(",")]
-        header = _header(line)
-        if _ERROR.match(line.strip()):
-            says = "nvidia-smi did not answer"
-            _plain.note(reading, "tool_error", says, line=number, verbatim=line.strip())
-        elif header and not count:
-            columns = header
-        elif len(cells) == 1 or count >= _MAX_ROWS:
-            _plain.malformed(reading, number, line, "a row of cells")
-        else:
-            count += 1
-            if columns and len(cells) != len(columns):
-                says = f"{len(cells)} cells where {len(columns)} were expected"
-                _plain.note(reading, "malformed", says, line=number, verbatim=line.strip())
-            _row(reading, node, columns, cells, number)
-    if not count:
-        if columns:
-            _plain.note(reading, "truncated", "there is no row below the header")
-            reading.entities.insert(0, node)
-            return reading
-        return _plain.nothing(reading, "a header of --query-gpu, or a row")
-    _same_width(reading)
-    node.values["row_count"] = count
-    reading.entities.insert(0, node)
-    return reading
+    tables = _Tables(reading)
+    lines = _pasted.lines(data)
+    last = 0 if decode(data).endswith("\n") else len(lines)
+    for position, (number, line) in enumerate(lines, 1):
+        word = line.strip()
+        header, cells, asked = _header(word), _cells(word), _ASKED.search(word)
+        if header:
+            tables.header(header)
+        elif asked:
+            if "noheader" in word:
+                tables.header(asked.group(1).lower().strip(",").split(","))
+        elif tables.is_row(cells):
+            tables.row(cells, number, position == last)
+        elif not _error(reading, word, number):
+            _pasted.strange(reading, number, line, "a row of cells")
+    return tables.finish()
 
 
-def _same_width(reading: Reading) -> None:
-    """Say of rows without a header which are shorter than the longest."""
-    cells = {one.path: one.values.get("cells") for one in reading.entities}
-    widths = {path: len(row) for path, row in cells.items() if isinstance(row, list)}
-    longest = max(widths.values(), default=0)
-    for path, width in widths.items():
-        if width < longest:
-            says = f"{width} cells where other rows have {longest}"
-            _plain.note(reading, "malformed", says, entity=path)
+def _cells(line: str) -> list[str]:
+    return [cell.strip().strip('"').strip() for cell in line.split(",")]
 
 
 def _header(line: str) -> list[str]:
     """Return the names of the columns of a header, in lower case; none where it is no header."""
-    found = [_COLUMN.match(cell.strip()) for cell in line.split(",")]
+    found = [_COLUMN.match(cell) for cell in _cells(line)]
     names = [one.group(1).lower() for one in found if one]
-    if len(names) < len(found) or not _KNOWN & set(names):
+    if len(names) < len(found) or not KNOWN & set(names):
         return []
-    telling = {"index", "name", "uuid", "pid", "gpu_uuid"} & set(names)
-    return names if telling or any("." in name for name in names) else []
+    if len(names) == 1:
+        return names if "." in names[0] or (found[0] and found[0].group(2)) else []
+    return names if _TELLING & set(names) or any("." in name for name in names) else []
 
 
-def _row(reading: Reading, node: Entity, columns: list[str], cells: list[str], number: int) -> None:
-    if not columns:
-        _bare(reading, cells, number)
-        return
-    found = dict(zip(columns, cells))
-    driver = found.get("driver_version", "")
-    if driver and not _STATE.match(driver):
-        node.values.setdefault("driver_version", driver)
-        reading.tool_version = driver
-    if "pid" in found:
-        _process(reading, found, number)
-    else:
-        _gpu(reading, found, number)
+def _is_other(line: str) -> bool:
+    """Return whether the line is the shell's, the command's, or an error."""
+    if _pasted.is_noise(line) or _ASKED.search(line):
+        return True
+    return "," not in line and _nvidia_errors.understand(line) is not None
 
 
-def _gpu(reading: Reading, found: dict[str, str], number: int) -> None:
-    index = found.get("index", "")
-    listed = sum(one.path.startswith("gpu:") for one in reading.entities)
-    path = f"gpu:{int(index)}" if re.match(r"^[0-9]{1,4}$", index) else f"gpu:{listed}"
-    gpu = reading.add(Entity(path), number)
-    gpu.ids = {
-        "pci": pci_address(found.get("pci.bus_id") or found.get("gpu_bus_id") or ""),
-        "uuid": _text(found.get("uuid") or found.get("gpu_uuid") or ""),
-        "serial": serial(_text(found.get("serial") or found.get("gpu_serial") or "") or ""),
-    }
-    others: dict[str, t.Any] = {}
-    for column in sorted(found, key=lambda one: ORDER.get(one, len(ORDER))):
-        name = NAMES.get(column)
-        if name is None:
-            others[column] = _text(found[column])
-        elif gpu.values.get(name) is None:
-            _value(reading, gpu, _BY_NAME[name], found[column], number)
-    sick = [column for column, cell in found.items() if _SICK.search(cell)]
-    gpu.values["readable"] = not sick
-    gpu.values["other"] = dict(others)
-    if sick:
-        where = {"line": number, "entity": path, "field": NAMES.get(sick[0])}
-        says = f"{path} did not answer for {', '.join(sick[:6])}"
-        _plain.note(reading, "unreadable_value", says, verbatim=found[sick[0]], **where)
+def _error(reading: Reading, word: str, number: int) -> bool:
+    message = _nvidia_errors.understand(word)
+    if message is None:
+        return False
+    code = "tool_absent" if message.code == "tool_missing" else "tool_error"
+    says = f"nvidia-smi did not answer: {message.code.replace('_', ' ')}"
+    _plain.note(reading, code, says, line=number, verbatim=word)
+    if message.path and message.code != "other":
+        path = message.path if message.index is None else f"gpu:{message.index}"
+        gpu = reading.entity(path) or reading.add(Entity(path))
+        gpu.ids.setdefault("pci", message.pci)
+        gpu.values.setdefault("readable", False)
+    return True
 
 
-def _value(reading: Reading, gpu: Entity, value: Value, cell: str, number: int) -> None:
-    word = cell[1:-1] if _STATE.match(cell) else cell
-    kept, note = convert(value, word)
-    gpu.values[value.name] = kept
-    gpu.notes.pop(value.name, None)
-    if note:
-        gpu.notes[value.name] = note
-    if note == "verbatim":
-        where = {"line": number, "entity": gpu.path, "field": value.name, "verbatim": cell}
-        _plain.note(reading, "unknown_value", "not a value that is known", **where)
+class _Tables:
+    """The columns that the reading is in, and what was listed below them."""
 
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.node = Entity("", values={"row_count": 0})
+        self.columns: list[str] = []
+        self.listed: set[str] = set()  # identities, or places, of this sample
+        self.paths: dict[str, str] = {}  # identity -> path, of all samples of these columns
+        self.full: list[str] = []  # the last row that was whole
+        self.sample = self.samples = self.rows = self.bare = 0
 
-def _text(cell: str) -> str | None:
-    return None if not cell or _STATE.match(cell) or cell == "N/A" else cell
-
-
-def _process(reading: Reading, found: dict[str, str], number: int) -> None:
-    pid = found["pid"]
-    if not re.match(r"^[0-9]{1,9}$", pid):
-        _plain.note(reading, "unknown_value", "a process without number", line=number, verbatim=pid)
-        return
-    path = f"process:{int(pid)}"
-    if reading.entity(path) is not None:  # one process on several GPUs
-        path = f"{path}_{number}"
-    memory = re.match(r"^([0-9]{1,9})(?: MiB)?$", found.get("used_memory")
-                      or found.get("used_gpu_memory") or "")  # fmt: skip
-    entity = reading.add(Entity(path), number)
-    entity.values = {
-        "pid": int(pid),
-        "name": _text(found.get("process_name") or found.get("name") or ""),
-        "gpu_uuid": _text(found.get("gpu_uuid") or ""),
-        "memory_used_mib": int(memory.group(1)) if memory else None,
-    }
-
-
-def _bare(reading: Reading, cells: list[str], number: int) -> None:
-    """Keep a row without header: numbers with their units, identities, states as null."""
-    row = reading.add(Entity(f"row:{len(reading.entities)}"), number)
-    kept: list[t.Any] = []
-    units: list[t.Any] = []
-    for cell in cells[:400]:
-        found = _CELL.match(cell)
-        units.append(found.group(2) if found else None)
-        if found:
-            number_text = found.group(1)
-            kept.append(float(number_text) if "." in number_text else int(number_text))
+    def header(self, columns: list[str]) -> None:
+        """Begin a list: of other columns, or the same ones once more."""
+        if columns == self.columns:
+            self._again()
         else:
-            kept.append(_text(cell))
-        if _UUID.match(cell):
-            row.ids["uuid"] = cell
-        elif re.match(r"^[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]$", cell):
-            row.ids["pci"] = pci_address(cell)
-    sick = [cell for cell in cells if _SICK.search(cell)]
-    row.values = {"cells": list(kept), "units": list(units), "readable": not sick}
-    if sick:
-        says = f"{row.path} did not answer for {len(sick)} of its cells"
-        where = {"line": number, "entity": row.path, "verbatim": sick[0]}
-        _plain.note(reading, "unreadable_value", says, **where)
+            self.sample, self.listed, self.paths = 0, set(), {}
+        self.columns = columns
+        if "pid" in columns:
+            self.node.values.setdefault("process_count", 0)
+
+    def _again(self) -> None:
+        if self.listed:
+            self.sample, self.listed = self.sample + 1, set()
+
+    def is_row(self, cells: list[str]) -> bool:
+        """Return whether these are cells of a row, and not words."""
+        if self.rows >= _MAX_ROWS:
+            return False
+        if len(cells) == 1:
+            known = len(self.columns) == 1 and not _is_other(cells[0])
+            return _nvidia_rows.is_value(cells[0]) or known
+        if any(_nvidia_rows.is_value(cell) for cell in cells):
+            return True
+        words = ", ".join(cells)
+        return len(cells) == len(self.columns) and _nvidia_errors.understand(words) is None
+
+    def row(self, cells: list[str], number: int, cut: bool) -> None:
+        """Read one row; `cut` says that nothing, not even a line end, stands behind it."""
+        self.rows += 1
+        if not self.columns:
+            _nvidia_rows.bare(self.reading, cells, [], f"row:{self.bare}", number)
+            self.bare += 1
+            return
+        cells = self._fitting(cells, number, cut)
+        found = dict(zip(self.columns, cells))
+        driver = _nvidia_rows.text_of(found.get("driver_version", ""))
+        if driver:
+            self.node.values.setdefault("driver_version", driver)
+            self.reading.tool_version = driver
+        if re.match(r"^[0-9]{1,4}$", found.get("count", "")):
+            self.node.values.setdefault("gpu_count", int(found["count"]))
+        self._entity(found, cells, number)
+
+    def _entity(self, found: dict[str, str], cells: list[str], number: int) -> None:
+        if "pid" in found:
+            counted = self.node.values.get("process_count")
+            self.node.values["process_count"] = (counted if isinstance(counted, int) else 0) + 1
+            _nvidia_rows.process(self.reading, found, number)
+        elif "retired_pages.address" in found:
+            _nvidia_rows.retired_page(self.reading, found, number)
+        elif "graphics" in self.columns:  # supported clocks
+            _nvidia_rows.bare(self.reading, cells, self.columns, f"row:{self.bare}", number)
+            self.bare += 1
+        else:
+            _nvidia_rows.gpu(self.reading, self._gpu(found, number), found, number)
+
+    def _fitting(self, cells: list[str], number: int, cut: bool) -> list[str]:
+        """Return as many cells as there are columns, where that can be told."""
+        more = len(cells) - len(self.columns)
+        name = next((one for one in ("process_name", "name") if one in self.columns), None)
+        if more > 0 and name:  # a name may hold commas
+            at = self.columns.index(name)
+            return [*cells[:at], ", ".join(cells[at : at + more + 1]), *cells[at + more + 1 :]]
+        if not more:
+            self.full = cells
+            return cells
+        code = "truncated" if cut and more < 0 else "malformed"
+        says = f"{len(cells)} cells where {len(self.columns)} were expected"
+        _plain.note(self.reading, code, says, line=number, verbatim=", ".join(cells))
+        if more < 0 and (cut or _nvidia_rows.lost_unit(self.full, cells)):
+            return cells[:-1]  # who knows how many digits it lost
+        return cells
+
+    def _gpu(self, found: dict[str, str], number: int) -> Entity:
+        """Return the GPU of a row; one that is listed again is one of a further sample."""
+        ids = _nvidia_rows.ids_of(found)
+        index = found.get("index", "")
+        if re.match(r"^[0-9]{1,4}$", index):
+            key = f"gpu:{int(index)}"
+        else:
+            key = ids["uuid"] or ids["pci"] or f"gpu:{len(self.listed)}"
+        if key in self.listed:
+            self._again()
+        place = key if key.startswith("gpu:") else f"gpu:{len(self.paths)}"
+        path = self.paths.setdefault(key, place)
+        self.listed.add(key)
+        self.samples = max(self.samples, self.sample + 1)
+        first = self.reading.entity(path)
+        full = f"sample:{self.sample}/{path}" if self.sample else path
+        entity = self.reading.entity(full) or self.reading.add(Entity(full))
+        for name, value in ids.items():
+            if first and value and first.ids.get(name) not in (None, value):
+                says = f"{path} has another {name} than before"
+                _plain.note(self.reading, "inconsistent", says, line=number, entity=full)
+            entity.ids[name] = entity.ids.get(name) or value
+        return entity
+
+    def finish(self) -> Reading:
+        """Return the reading, with the counts of the node."""
+        reading, codes = self.reading, {one.code for one in self.reading.problems}
+        failed = bool(codes & {"tool_error", "tool_absent"})
+        if not self.rows:
+            if not self.columns or failed:
+                _plain.nothing(reading, "a header of --query-gpu, or a row")
+                if not reading.entities:
+                    return reading
+                reading.quality = ERROR
+            elif "pid" not in self.columns and "retired_pages.address" not in self.columns:
+                _plain.note(reading, "truncated", "there is no row below the header")
+        self._widths()
+        self.node.values["row_count"] = self.rows
+        if self.samples:
+            self.node.values["sample_count"] = self.samples
+        told = self.node.values.get("gpu_count")
+        gpus = sum(bool(re.match(r"^gpu:[0-9]+$", one.path)) for one in reading.entities)
+        if isinstance(told, int) and (1 < gpus < told or gpus > told):
+            says = f"the driver counts {told} GPUs, and {gpus} are listed"
+            _plain.note(reading, "inconsistent", says)
+        reading.entities.insert(0, self.node)
+        return reading
+
+    def _widths(self) -> None:
+        """Say of rows without a header which are shorter than the longest."""
+        cells = {one.path: one.values.get("cells") for one in self.reading.entities}
+        widths = {path: len(row) for path, row in cells.items() if isinstance(row, list)}
+        longest = max(widths.values(), default=0)
+        for path, width in widths.items():
+            if width < longest:
+                says = f"{width} cells where other rows have {longest}"
+                _plain.note(self.reading, "malformed", says, entity=path)
