@@ -42,6 +42,7 @@ FIELDS = {
         "runtime_error": Field(str, "why the diagnostic did not run, or not to its end"),
         "gpu_device_ids": Field(list, "PCI device ids of the GPUs, in the order of the GPUs"),
         "eud_version": Field(str, "version of the extended utility diagnostics"),
+        "info_count": Field(int, "further texts in all; at least that many where DCGM 4 has 16"),
         "run_count": Field(int, "how often the tests ran: --iterations, or several outputs"),
     },
     "gpu": {"device_id": Field(str, "PCI device id, hexadecimal")},

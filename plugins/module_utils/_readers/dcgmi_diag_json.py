@@ -45,6 +45,8 @@ _TOPS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
 _IDS = ("GPU Device IDs", "GPU PCI Device IDs")
 _MAX_RESULTS = 20000
 _MAX_DEPTH = 3
+# DCGM 4 keeps no more further texts than this in one run (NVIDIA/DCGM, issue 215).
+_MOST_INFO = 16
 # What stands below no key of its own: a document that lost its beginning, or was cut out.
 _PARTS = ("test_categories", "runtime_error")
 
@@ -68,8 +70,11 @@ def read(data: Data) -> Reading:
             _plain.malformed(reading, number, line, "JSON")
     found = False
     for document in documents:
-        value = _json.load(document.text, reading)
-        found |= _document(reading, node, _json.as_dict(value), 0)
+        known = len(reading.problems)
+        value = _json.as_dict(_json.load(document.text, reading))
+        found |= _document(reading, node, value, 0)
+        if any(one.code == "truncated" for one in reading.problems[known:]):
+            _doubt_last(reading)
     if not found:
         return _plain.nothing(reading, "`DCGM Diagnostic` at the top of a JSON document")
     if reading.quality == UNREADABLE:  # one of several documents
@@ -78,6 +83,13 @@ def read(data: Data) -> Reading:
     if not node.values["test_count"] and not node.values["runtime_error"]:
         _plain.note(reading, "missing_value", "no test is told of")
     return reading
+
+
+def _doubt_last(reading: Reading) -> None:
+    """Take back that the test passed in which the document ends: more results were to come."""
+    tests = [one for one in reading.entities if one.path.startswith("test:")]
+    if tests and tests[-1].values["status"] not in ("fail", "warn"):
+        tests[-1].values["status"] = None
 
 
 def _document(reading: Reading, node: Entity, document: dict[str, t.Any], depth: int) -> bool:
@@ -96,7 +108,9 @@ def _document(reading: Reading, node: Entity, document: dict[str, t.Any], depth:
         top = document
     node.values["run_count"] = int(str(node.values["run_count"])) + 1
     _about(reading, node, document, top)
-    for category in _json.dicts(top.get("test_categories")):
+    categories = _json.dicts(top.get("test_categories"))
+    _count_info(node, categories, _TOPS[0] in document)
+    for category in categories:
         for one in _json.dicts(category.get("tests")):
             _test(reading, one, _json.text_of(category.get("category")))
     return True
@@ -119,6 +133,22 @@ def _about(
             _device(reading, f"gpu:{int(index)}").ids["serial"] = serial(_json.text_of(number))
     for group in _json.dicts(document.get("entity_groups")):
         _group(reading, group)
+
+
+def _count_info(node: Entity, categories: list[dict[str, t.Any]], limited: bool) -> None:
+    """Count the further texts of one run, and say where more of them may have been dropped."""
+    tests = [one for category in categories for one in _json.dicts(category.get("tests"))]
+    places = [
+        place
+        for one in tests
+        for place in (*_json.dicts(one.get("results")), _json.as_dict(one.get("test_summary")))
+    ]
+    texts = [place.get("info") for place in places if place.get("info")]
+    counted = sum(len(one) if isinstance(one, list) else 1 for one in texts)
+    before = node.values.get("info_count")
+    node.values["info_count"] = counted + (before if isinstance(before, int) else 0)
+    if limited and counted >= _MOST_INFO:
+        node.notes["info_count"] = "at_least"
 
 
 def _first(node: Entity, name: str, found: list[str | None]) -> None:
