@@ -25,7 +25,7 @@ _HANDLE = re.compile(
 _OF_GPU = re.compile(rf"(?:\bGPU:?\s?(?:[0-9]{{1,3}}:\s+)?|^|\bgpu )({_PCI})\b")
 # What NVML calls the cause, wherever it stands in a sentence.
 _CAUSES: tuple[tuple[str, int | None, str], ...] = (
-    ("gpu_lost", 15, r"GPU is lost|fallen off the bus"),
+    ("gpu_lost", 15, r"GPU is lost"),
     ("gpu_requires_reset", 16, r"GPU requires (?:a )?reset|Reset required|requires restart"),
     ("version_mismatch", 18, r"driver/library version mismatch"),
     (

@@ -72,14 +72,16 @@ _FOLLOWS = re.compile(
     r"|time=\"|nvidia-smi\b.*[^:]$)"
 )
 _MAX_LINES = 60
-# A row of a table, of values or of another output: more than errors.
-_OUTPUT = re.compile(r"^(?:[|+]|[0-9]+, |index, |<\?xml|[{\[]\s*$|GPU [0-9]+: |=+NVSMI)")
+# A row of a table, of values or of another output, a line of the kernel: more than errors.
+_OUTPUT = re.compile(
+    r"^(?:[|+]|[0-9]+, |index, |<\?xml|\{|\[\s*$|GPU [0-9]+: |=+NVSMI|# ?gpu\b)|\bNVRM: "
+)
 
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
     lines = [line.strip() for _number, line in _pasted.lines(text[:8000])]
-    if not lines or len(lines) > _MAX_LINES or any(_OUTPUT.match(line) for line in lines):
+    if not lines or len(lines) > _MAX_LINES or any(map(_OUTPUT.search, lines)):
         return 0
     others = known = 0
     for line in lines:
