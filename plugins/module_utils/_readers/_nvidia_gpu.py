@@ -4,8 +4,8 @@
 """What nvidia-smi tells of one GPU: our names for it, and how its words become values.
 
 Private to trackbed.cluster. Each value names where it stands in the XML, newest
-place first: driver 530 renamed power_readings, 535 clocks_throttle_reasons. The
-words are those of nvidia-smi's own documents (nvsmi_device_v4 to v13.dtd).
+place first: driver 530 renamed power_readings, 535 clocks_throttle_reasons. More is in
+_nvidia_extra. The words are those of nvidia-smi's documents (nvsmi_device_v4 to v13.dtd).
 """
 
 from __future__ import annotations
@@ -14,6 +14,14 @@ import dataclasses
 import re
 import typing as t
 
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers._nvidia_extra import (
+    ROWS,
+    Row,
+)
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers._nvidia_parts import (
+    MIG_ROWS,
+    PROCESS_ROWS,
+)
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import Field
 from ansible_collections.trackbed.cluster.plugins.module_utils._text import (
     NOT_SUPPORTED,
@@ -22,7 +30,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import (
 )
 
 # "None" is an answer (of the recovery action), not a missing one.
-_ABSENT = frozenset(NOT_SUPPORTED) - {"none", "unknown"}
+ABSENT_WORDS = frozenset(NOT_SUPPORTED) - {"none", "unknown"}
 _ON = {"enabled": True, "yes": True, "active": True, "true": True}
 _OFF = {"disabled": False, "no": False, "not active": False, "inactive": False, "false": False}
 
@@ -77,6 +85,10 @@ def _ecc(span: str) -> list[Value]:
     ]
 
 
+def _rows(rows: tuple[Row, ...]) -> tuple[Value, ...]:
+    return tuple(_v(name, xml.replace("|", " "), kind, says) for name, xml, _, kind, says in rows)
+
+
 VALUES: tuple[Value, ...] = (
     _v("name", "product_name", "text", "product name"),
     _v("brand", "product_brand", "text", "brand"),
@@ -90,11 +102,21 @@ VALUES: tuple[Value, ...] = (
     _v("board_part_number", "board_part_number", "text", "part number of the board"),
     _v("gpu_part_number", "gpu_part_number", "text", "part number of the GPU"),
     _v("module_id", "platformInfo/module_id gpu_module_id", "int", "place on the baseboard"),
-    _v("slot_number", "platformInfo/slot_number", "int", "slot in the chassis"),
-    _v("tray_index", "platformInfo/tray_index", "int", "tray in the rack"),
+    _v(
+        "slot_number",
+        "platformInfo/slot_number platformInfo/chassis_physical_slot_number",
+        "int",
+        "slot in the chassis",
+    ),
+    _v(
+        "tray_index",
+        "platformInfo/tray_index platformInfo/compute_slot_index",
+        "int",
+        "tray in the rack",
+    ),
     _v(
         "chassis_serial",
-        "platformInfo/chassis_serial_number",
+        "platformInfo/chassis_serial_number platformInfo/rack_serial_number",
         "text",
         "serial number of the chassis",
     ),
@@ -191,8 +213,10 @@ VALUES: tuple[Value, ...] = (
     _v("temperature_shutdown_c", "temperature/gpu_temp_max_threshold", "int", "shuts down here"),
     _v("memory_temperature_c", "temperature/memory_temp", "int", "memory"),
     _power("power_draw_w", "instant_power_draw average_power_draw power_draw", "power now"),
-    _power("power_limit_w", "current_power_limit power_limit", "limit in force"),
-    _power("power_limit_requested_w", "requested_power_limit", "limit asked for"),
+    _power(
+        "power_limit_w", "current_power_limit enforced_power_limit power_limit", "limit in force"
+    ),
+    _power("power_limit_requested_w", "requested_power_limit power_limit", "limit asked for"),
     _power("power_limit_default_w", "default_power_limit", "limit from the factory"),
     _power("power_limit_min_w", "min_power_limit", "least limit that is accepted"),
     _power("power_limit_max_w", "max_power_limit", "largest limit that is accepted"),
@@ -226,18 +250,35 @@ VALUES: tuple[Value, ...] = (
         "word",
         "what is configured wrongly; none is good",
     ),
+    *_rows(ROWS),
 )
+MIG_VALUES = _rows(MIG_ROWS)
+PROCESS_VALUES = _rows(PROCESS_ROWS)
 GPU_FIELDS = {one.name: one.field() for one in VALUES}
-_UNITS = {"_w": "w", "_mib": "mib", "_pct": "%", "_c": "c", "_mhz": "mhz"}
+# The catalogue of both readers: the text of -q and its XML.
+FIELDS: dict[str, dict[str, Field]] = {
+    "gpu": dict(
+        {
+            "process_count": Field(int, "processes on it; null where they may not be seen"),
+            "mig_device_count": Field(int, "MIG devices"),
+            "minor_number": Field(int, "number of /dev/nvidiaN"),
+        },
+        **GPU_FIELDS,
+    ),
+    "mig": {one.name: one.field() for one in MIG_VALUES},
+    "process": {one.name: one.field() for one in PROCESS_VALUES},
+}
+_UNITS = {"_w": "w", "_mib": "mib", "_pct": "%", "_c": "c", "_mhz": "mhz", "_us": "us",
+          "_kb_per_s": "kb/s", "_banks": "bank(s)"}  # fmt: skip
 
 
 def convert(value: Value, text: str) -> tuple[t.Any, str | None]:
     """Return the value and a note: `not_supported`, `unreadable`, `verbatim` or None."""
     word = text.strip()
     lower = word.lower()
-    if not word or lower in _ABSENT:
+    if not word or lower in ABSENT_WORDS:
         return None, "not_supported"
-    if lower in UNREADABLE:
+    if lower in UNREADABLE or lower.strip("[]") in UNREADABLE:
         return None, "unreadable"
     if value.kind == "text":
         return word, None

@@ -11,6 +11,15 @@ Labels were read in outputs of drivers 470 to 610 and in the manual page of the 
 
 from __future__ import annotations
 
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers._nvidia_extra import (
+    ROWS,
+    text_places,
+)
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers._nvidia_parts import (
+    MIG_ROWS,
+    PROCESS_ROWS,
+)
+
 _LINK = "pci/gpu link info/"
 _POWER = ("gpu power readings", "power readings")
 
@@ -53,9 +62,9 @@ PLACES: dict[str, tuple[str, ...]] = {
     "board_part_number": ("board part number",),
     "gpu_part_number": ("gpu part number",),
     "module_id": ("platform info/module id", "module id"),
-    "slot_number": ("platform info/slot number",),
-    "tray_index": ("platform info/tray index",),
-    "chassis_serial": ("platform info/chassis serial number",),
+    "slot_number": ("platform info/slot number", "platform info/chassis physical slot number"),
+    "tray_index": ("platform info/tray index", "platform info/compute slot index"),
+    "chassis_serial": ("platform info/chassis serial number", "platform info/rack serial number"),
     "recovery_action": ("gpu recovery action",),
     "reset_required": ("gpu reset status/reset required",),
     "gsp_firmware_version": ("gsp firmware version",),
@@ -107,14 +116,20 @@ PLACES: dict[str, tuple[str, ...]] = {
         "temperature/gpu t.limit temp",
         "temperature/gpu current t.limit temp",
     ),
-    "temperature_slowdown_c": ("temperature/gpu slowdown temp",),
-    "temperature_shutdown_c": ("temperature/gpu shutdown temp",),
+    "temperature_slowdown_c": (
+        "temperature/gpu slowdown temp",
+        "temperature/gpu slowdown temp specification",
+    ),
+    "temperature_shutdown_c": (
+        "temperature/gpu shutdown temp",
+        "temperature/gpu shutdown temp specification",
+    ),
     "memory_temperature_c": ("temperature/memory current temp",),
     "power_draw_w": _power(
         "instantaneous power draw", "instant power draw", "average power draw", "power draw"
     ),
-    "power_limit_w": _power("current power limit", "power limit"),
-    "power_limit_requested_w": _power("requested power limit"),
+    "power_limit_w": _power("current power limit", "enforced power limit", "power limit"),
+    "power_limit_requested_w": _power("requested power limit", "power limit"),
     "power_limit_default_w": _power("default power limit"),
     "power_limit_min_w": _power("min power limit"),
     "power_limit_max_w": _power("max power limit"),
@@ -133,4 +148,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "fabric_route_recovery": ("fabric/health/route recovery in progress",),
     "fabric_access_timeout_recovery": ("fabric/health/access timeout recovery",),
     "fabric_incorrect_configuration": ("fabric/health/incorrect configuration",),
+    **text_places(ROWS),
 }
+MIG_PLACES = text_places(MIG_ROWS)
+PROCESS_PLACES = text_places(PROCESS_ROWS)

@@ -19,10 +19,9 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._identity import 
     pci_address,
     serial,
 )
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _nvidia_fill
 from ansible_collections.trackbed.cluster.plugins.module_utils._readers._nvidia_gpu import (
-    GPU_FIELDS,
-    VALUES,
-    convert,
+    FIELDS as GPU_FIELDS,
 )
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     UNREADABLE,
@@ -49,19 +48,7 @@ FIELDS = {
         "gpu_count": Field(int, "GPUs in the output; null where it was cut"),
         "dtd_version": Field(int, "version of the format"),
     },
-    "gpu": dict(
-        {
-            "process_count": Field(int, "processes on the GPU"),
-            "mig_device_count": Field(int, "MIG devices"),
-            "minor_number": Field(int, "number of /dev/nvidiaN"),
-        },
-        **GPU_FIELDS,
-    ),
-    "mig": {
-        "gpu_instance_id": Field(int, "GPU instance"),
-        "compute_instance_id": Field(int, "compute instance"),
-        "memory_total_mib": Field(int, "its part of the frame buffer"),
-    },
+    **GPU_FIELDS,
 }
 _MAX_TEXT = 200
 _START = re.compile(r"<\?xml|<!DOCTYPE nvidia_smi_log|<nvidia_smi_log")
@@ -73,7 +60,7 @@ def recognise(text: str) -> int:
 
 
 def read(data: Data) -> Reading:
-    """Read the output. Entities: "", `gpu:N` in its order, `gpu:N/mig:M`."""
+    """Read the output. Entities: "", `gpu:N` in its order, `gpu:N/mig:M`, `gpu:N/process:<pid>`."""
     text = decode(data)
     start = _START.search(text)
     if start is None:
@@ -148,48 +135,12 @@ def _gpu(reading: Reading, index: int, element: ET.Element) -> None:
         "uuid": _identity(element.findtext("uuid")),
         "serial": serial(_identity(element.findtext("serial")) or ""),
     }
-    unreadable = []
-    for value in VALUES:
-        places = [element.findtext(place) for place in value.places]
-        texts = [text for text in places if text is not None]
-        if not texts:
-            continue
-        found, note = None, None
-        for text in texts:  # of an old and a new place the first that holds something
-            found, note = convert(value, text[:_MAX_TEXT])
-            if note not in ("not_supported",):
-                break
-        entity.values[value.name] = found
-        if note:
-            entity.notes[value.name] = note
-        if note == "unreadable":
-            unreadable.append((value.name, text))
-        elif note == "verbatim":
-            reading.note(
-                "unknown_value",
-                "not a value that is known",
-                entity=entity.path,
-                field=value.name,
-                verbatim=str(found),
-            )
+    _nvidia_fill.gpu(reading, entity, element.findtext)
     _counts(entity, element)
-    _note_unreadable(reading, entity, unreadable)
     reading.add(entity)
     _migs(reading, entity, element)
-
-
-def _note_unreadable(reading: Reading, entity: Entity, found: list[tuple[str, str]]) -> None:
-    """Say it once for a GPU: a dead one has dozens of such values."""
-    if found:
-        names = ", ".join(name for name, _text in found[:6])
-        rest = f" and {len(found) - 6} more" if len(found) > 6 else ""
-        reading.note(
-            "unreadable_value",
-            f"{entity.path} did not answer for {names}{rest}",
-            entity=entity.path,
-            field=found[0][0],
-            verbatim=found[0][1].strip(),
-        )
+    processes = element.findall("processes/process_info")
+    _nvidia_fill.processes(reading, entity, (one.findtext for one in processes))
 
 
 def _counts(entity: Entity, element: ET.Element) -> None:
@@ -208,14 +159,8 @@ def _migs(reading: Reading, gpu: Entity, element: ET.Element) -> None:
     gpu.values["mig_device_count"] = len(devices)
     for position, device in enumerate(devices):
         index = _small(device.findtext("index"))
-        memory = device.findtext("fb_memory_usage/total") or ""
         entity = Entity(f"{gpu.path}/mig:{position if index is None else index}")
-        entity.values = {
-            "gpu_instance_id": _small(device.findtext("gpu_instance_id")),
-            "compute_instance_id": _small(device.findtext("compute_instance_id")),
-            "memory_total_mib": _small(memory.replace("MiB", "")),
-        }
-        reading.add(entity)
+        _nvidia_fill.mig(reading, entity, device.findtext)
 
 
 def _small(text: str | None) -> int | None:
