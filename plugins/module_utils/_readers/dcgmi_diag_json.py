@@ -74,7 +74,7 @@ def read(data: Data) -> Reading:
         value = _json.as_dict(_json.load(document.text, reading))
         found |= _document(reading, node, value, 0)
         if any(one.code == "truncated" for one in reading.problems[known:]):
-            _doubt_last(reading)
+            _doubt_last(reading, value)
     if not found:
         return _plain.nothing(reading, "`DCGM Diagnostic` at the top of a JSON document")
     if reading.quality == UNREADABLE:  # one of several documents
@@ -85,11 +85,19 @@ def read(data: Data) -> Reading:
     return reading
 
 
-def _doubt_last(reading: Reading) -> None:
+def _doubt_last(reading: Reading, document: dict[str, t.Any]) -> None:
     """Take back that the test passed in which the document ends: more results were to come."""
-    tests = [one for one in reading.entities if one.path.startswith("test:")]
-    if tests and tests[-1].values["status"] not in ("fail", "warn"):
-        tests[-1].values["status"] = None
+    place: t.Any = document
+    while isinstance(place, (dict, list)) and place:
+        if isinstance(place, dict) and "name" in place and "results" in place:
+            break
+        place = place[-1] if isinstance(place, list) else list(place.values())[-1]
+    if not isinstance(place, dict) or "test_summary" in place:
+        return
+    name = _dcgm_diag.key_of(_text(place, "name") or "")
+    test = reading.entity(f"test:{name}")
+    if test and test.values["status"] not in ("fail", "warn"):
+        test.values["status"] = None
 
 
 def _document(reading: Reading, node: Entity, document: dict[str, t.Any], depth: int) -> bool:
