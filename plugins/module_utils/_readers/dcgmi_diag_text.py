@@ -57,6 +57,8 @@ _SAID = re.compile(
 )
 _ERROR = re.compile(r"^(?:Error\b|Err: |Unable to |Aborting the iterative runs)")
 _OWN = r"complete diagnostic|Diagnostic c(?:ould|an) |launched diagnostic|homogeneous group of GPUs"
+# The last test of level 1: a table that ends with it has all, though its line was left out.
+_LAST = frozenset({"inforom", "fabric manager"})
 # Texts are cut to this length; what is shorter ended at a blank, or at its end.
 _FULL = 45
 
@@ -84,6 +86,7 @@ class _Table:
         self.name: str | None = None
         self.text: tuple[Entity, str] | None = None  # what a wrapped line goes on with
         self.last = ""
+        self.closed = True  # a line is drawn below the last row
 
     def row(self, label: str, value: str, number: int) -> bool:
         """Read one row; return whether it is one of this table."""
@@ -102,7 +105,7 @@ class _Table:
             self._result(label, word, status, number)
         else:
             return False
-        self.last = word
+        self.last, self.closed = word, False
         return True
 
     def _about(self, label: str, word: str) -> None:
@@ -165,9 +168,12 @@ def read(data: Data) -> Reading:
         category, row = _CATEGORY.match(word), _ROW.match(word)
         if category:
             table.category, table.name, table.text = category.group(1), None, None
+            table.closed = False
         elif _ERROR.match(word):
             if table.node.values["runtime_error"] is None:
                 table.node.values["runtime_error"] = word[:1000]
+        elif word.startswith("+-"):
+            table.closed = True
         elif _dcgm_text.is_rule(word) or _SAID.match(word):
             continue
         elif not row or not table.row(row.group(1), row.group(2), number):
@@ -175,5 +181,7 @@ def read(data: Data) -> Reading:
     if not reading.entities and table.node.values["runtime_error"] is None:
         return _plain.nothing(reading, "a row `| test | result |`")
     table.node.values["run_count"] = max(table.runs, 1) if reading.entities else 0
+    if not table.closed and (table.name or "").lower() not in _LAST:
+        _plain.note(reading, "truncated", "no line is drawn below the last row of the table")
     _dcgm_diag.finish(reading, table.node)
     return reading

@@ -136,21 +136,16 @@ def _entity(reading: Reading, path: str) -> Entity:
 def _lines(reading: Reading, node: Entity, data: Data) -> None:
     owner: Entity | None = None
     link: Entity | None = None
-    for number, line in _dcgm_text.lines(data):
+    lines = _dcgm_text.lines(data)
+    for number, line in lines:
         word = line.strip()
         found, row, wide = _OWNER.match(word), _ROW.match(word), _WIDE.match(word)
         if found:
-            sort = "gpu" if found.group(1) == "gpuId" else "nvswitch"
-            owner = _entity(reading, f"{sort}:{int(found.group(2))}")
-            if found.group(3).strip():
-                _states(reading, owner, found.group(3).split(), number)
+            owner = _owner(reading, found, number)
         elif owner is not None and _STATES.match(word):
             _states(reading, owner, word.split(), number)
         elif wide:
-            gpu = _GPU.search(wide.group(1))
-            owner, link = (
-                (_entity(reading, f"gpu:{int(gpu.group(1))}"), None) if gpu else (owner, link)
-            )
+            owner, link = _titled(reading, wide.group(1)) or (owner, link)
         elif row:
             link = _row(reading, owner, link, (row.group(1), row.group(2)), number)
         elif _NO_SWITCH.match(word):
@@ -159,6 +154,26 @@ def _lines(reading: Reading, node: Entity, data: Data) -> None:
             continue
         elif not _warning(reading, word, number) and not _dcgm_text.error(reading, number, word):
             _pasted.strange(reading, number, line, "a line of dcgmi nvlink")
+    _unclosed(reading, lines)
+
+
+def _unclosed(reading: Reading, lines: list[tuple[int, str]]) -> None:
+    drawn = [line.strip()[0] for _number, line in lines if line.strip()[0] in "|+"]
+    if drawn[-1:] == ["|"]:
+        _plain.note(reading, "truncated", "no line is drawn below the last row of the table")
+
+
+def _owner(reading: Reading, found: re.Match[str], number: int) -> Entity:
+    sort = "gpu" if found.group(1) == "gpuId" else "nvswitch"
+    owner = _entity(reading, f"{sort}:{int(found.group(2))}")
+    if found.group(3).strip():
+        _states(reading, owner, found.group(3).split(), number)
+    return owner
+
+
+def _titled(reading: Reading, title: str) -> tuple[Entity, None] | None:
+    gpu = _GPU.search(title)
+    return (_entity(reading, f"gpu:{int(gpu.group(1))}"), None) if gpu else None
 
 
 def _warning(reading: Reading, word: str, number: int) -> bool:
