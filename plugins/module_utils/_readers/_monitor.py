@@ -12,10 +12,12 @@ import dataclasses
 import re
 import typing as t
 
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import (
+    _nvidia_text,
+    _pasted,
+    _plain,
+)
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
-    ABSENT,
-    ERROR,
-    UNREADABLE,
     Entity,
     Reading,
 )
@@ -23,15 +25,24 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import (
     Data,
     absence,
     decode,
-    numbered_lines,
 )
 
-_HEADER = re.compile(r"^#\s*(?:Date\s+Time\s+|Time\s+)?gpu\s+\S")
-_UNITS = re.compile(r"^#\s*(?:YYYYMMDD\s+HH:MM:SS\s+|HH:MM:SS\s+)?Idx\b")
-_ERROR = re.compile(
-    r"NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|not found$"
+# After what people put before a line: a host, a time, a mark of a quotation, colours.
+_HEADER = re.compile(r"#[ \t]*((?:Date[,\s]+)?(?:Time[,\s]+)?gpu[,\s]+[a-z#][\w#/,%. \t-]{0,2000})")
+_UNITS = re.compile(r"^#\s*(?:YYYYMMDD[,\s]+)?(?:HH:MM:SS[,\s]+)?Idx\b")
+_STAMPS = {"date": re.compile(r"^[0-9]{8}$"), "time": re.compile(r"^[0-9]{2}(?::[0-9]{2}){2}$")}
+_REFUSED = re.compile(r"[Nn]ot supported (?:on the device|in this configuration)")
+# Before a header stand a person's words, or rows of which the header was cut off.
+_BEFORE_HEADER = re.compile(r"^[0-9 :.-]+$|command not found$|No such file or directory$")
+_FAILED = re.compile(r"^(?:Failed to |Unable to |ERROR|Error)")
+# Values of more than one word; a row is parted at its blanks.
+_WORDS = (
+    (re.compile(r"\[?(?:Unknown Error|GPU is lost|GPU requires reset)\]?", re.IGNORECASE), "ERR!"),
+    (re.compile(r"\[?Not Supported\]?|\[N/A\]", re.IGNORECASE), "-"),
 )
-_MAX_PROBLEMS = 50
+_NUMBER = re.compile(r"^-?[0-9]{1,18}$")
+_DECIMAL = re.compile(r"^-?[0-9]{1,18}\.[0-9]{1,18}$")
+_MAX_TEXT = 32_000_000  # a day of eight GPUs, every second
 
 
 @dataclasses.dataclass
@@ -43,57 +54,103 @@ class Row:
     words: dict[str, str]
 
 
-def has_header(text: str, *columns: str) -> bool:
-    """Say whether a header of a monitor with these columns is there."""
-    for _number, line in numbered_lines(text[:20000]):
-        words = line.lstrip("#").split()
-        if _HEADER.match(line) and set(columns) <= set(words):
-            return True
-    return False
+def columns_of(line: str) -> list[str]:
+    """Return the columns that a header names; none where the line is no header."""
+    found = _HEADER.search(line)
+    return re.split(r"[,\s]+", found.group(1).strip().strip(",")) if found else []
+
+
+def header(text: str) -> list[str]:
+    """Return the columns of the first header of a monitor."""
+    found = _HEADER.search(text[:20000])
+    return columns_of(found.group(0)) if found else []
+
+
+def is_refusal(text: str, command: str) -> bool:
+    """Tell whether the text is the refusal of this command of nvidia-smi."""
+    return f"nvidia-smi {command}" in text[:2000] and bool(_REFUSED.search(text[:4000]))
 
 
 def rows(data: Data, reading: Reading) -> t.Iterator[Row]:
     """Yield the rows; what is none becomes a problem."""
+    text = decode(data)
+    if len(text) > _MAX_TEXT:
+        text = text[:_MAX_TEXT]
+        _plain.note(reading, "limited", "the input is too long; its beginning is read")
     columns: list[str] = []
-    for number, line in numbered_lines(decode(data)):
+    for number, line in _pasted.lines(text):
         stripped = line.strip()
-        if _HEADER.match(stripped):
-            columns = stripped.lstrip("#").split()
-        elif not stripped or _UNITS.match(stripped):
-            continue
-        elif _ERROR.search(stripped):
-            code = "tool_absent" if stripped.endswith("not found") else "tool_error"
-            _note(reading, code, "nvidia-smi did not answer", number, stripped)
-        else:
+        found = columns_of(stripped) if stripped.startswith("#") else []
+        if found:
+            columns = [one.lower() for one in found]
+        elif not _UNITS.match(stripped):
             row = _row(columns, stripped, number)
             if row is not None:
                 yield row
             else:
-                _note(reading, "malformed", "not a row of the monitor", number, stripped)
+                _other(reading, number, stripped, bool(columns))
+
+
+def _other(reading: Reading, number: int, line: str, has_columns: bool) -> None:
+    if _nvidia_text.error_of_tool(reading, number, line):
+        return
+    if _REFUSED.search(line) or _FAILED.search(line):
+        says = "nvidia-smi refused" if _REFUSED.search(line) else "nvidia-smi complained"
+        _plain.note(reading, "tool_error", says, line=number, verbatim=line)
+    elif _nvidia_text.is_elision(line):
+        _plain.note(reading, "truncated", "somebody left rows out here", line=number)
+    elif not _nvidia_text.is_frame(line) and (has_columns or _BEFORE_HEADER.search(line)):
+        _pasted.strange(reading, number, line, "a row of the monitor")
 
 
 def _row(columns: list[str], line: str, number: int) -> Row | None:
-    # The last column, a command, may hold blanks.
-    words = line.split(None, len(columns) - 1) if columns else []
-    pairs = dict(zip(columns, (word.strip() for word in words)))
-    index = pairs.get("gpu", "")
-    if len(words) != len(columns) or not re.match(r"^[0-9]{1,3}$", index):
+    if not columns:
         return None
-    return Row(number, int(index), pairs)
+    for pattern, word in _WORDS:
+        line = pattern.sub(word, line)
+    # A log's own stamp may have been cut together with the column of the time.
+    for wanted in (columns, [one for one in columns if one not in _STAMPS]):
+        row = _matched(wanted, line, number)
+        if row is not None:
+            return row
+    return None
+
+
+def _matched(columns: list[str], line: str, number: int) -> Row | None:
+    # The last column, a command, may hold blanks.
+    words = re.split(r",\s*|\s+", line, maxsplit=len(columns) - 1)
+    if len(words) != len(columns):
+        return None
+    pairs = {name: word.strip() for name, word in zip(columns, words)}
+    if not re.match(r"^[0-9]{1,3}$", pairs["gpu"]):
+        return None
+    if any(name in pairs and not like.match(pairs[name]) for name, like in _STAMPS.items()):
+        return None
+    if "command" not in pairs and re.search(r"\s", words[-1]):
+        return None
+    return Row(number, int(pairs["gpu"]), pairs)
 
 
 def integer(reading: Reading, row: Row, column: str) -> int | None:
     """Return the whole number of a column; None with a problem where it is none."""
     word = row.words.get(column, "")
-    if re.match(r"^[0-9]{1,18}$", word):
+    if _NUMBER.match(word):
         return int(word)
-    says = f"{column} is no whole number"
-    _note(reading, "unknown_value", says, row.line, word)
+    where = {"line": row.line, "field": column, "verbatim": word}
+    _plain.note(reading, "unknown_value", f"{column} is no whole number", **where)
     return None
+
+
+def number(word: str) -> int | float | None:
+    """Return the number that a word is, None where it is none."""
+    if _NUMBER.match(word):
+        return int(word)
+    return float(word) if _DECIMAL.match(word) else None
 
 
 def fill(reading: Reading, row: Row, entity: Entity, names: t.Mapping[str, str]) -> None:
     """Put the numbers of the row's known columns into an entity."""
+    unreadable = []
     for column, name in names.items():
         if column not in row.words:
             continue
@@ -101,28 +158,20 @@ def fill(reading: Reading, row: Row, entity: Entity, names: t.Mapping[str, str])
         entity.values[name] = None if gone else integer(reading, row, column)
         if gone:
             entity.notes[name] = gone
+        if gone == "unreadable":
+            unreadable.append((name, row.words[column]))
+    _nvidia_text.unreadable(reading, entity.path, unreadable, row.line)
 
 
 def text(word: str | None) -> str | None:
     """Return the word, None where it stands for nothing."""
-    return None if word is None or word in ("-", "") else word
+    return None if word is None or word == "" or absence(word) else word
 
 
-def nothing(reading: Reading) -> Reading:
+def nothing(reading: Reading, data: Data) -> Reading:
     """Return the reading of an input without any row, with the reason."""
-    codes = {one.code for one in reading.problems}
-    if "tool_absent" in codes:
-        reading.quality = ABSENT
-    elif "tool_error" in codes:
-        reading.quality = ERROR
-    else:
-        reading.note("other_format" if codes else "empty", "no row below a header `# gpu ...`")
-        reading.quality = UNREADABLE
+    found = decode(data)[:20000]
+    reading = _nvidia_text.nothing(reading, "a row below a header `# gpu ...`", found)
+    if _REFUSED.search(found) and any(one.code == "tool_error" for one in reading.problems):
+        _nvidia_text.not_applicable(reading)
     return reading
-
-
-def _note(reading: Reading, code: str, says: str, line: int, verbatim: str) -> None:
-    if len(reading.problems) < _MAX_PROBLEMS:
-        reading.note(code, says, line=line, verbatim=verbatim)
-    elif len(reading.problems) == _MAX_PROBLEMS:
-        reading.note("limited", f"more than {_MAX_PROBLEMS} problems; the rest is not kept")

@@ -4,7 +4,8 @@
 """Reader of `nvidia-smi dmon`: power, temperature, load and clocks by sample.
 
 Format: two lines that begin with `#` name the columns and their units, and come again
-every few samples; -s chooses columns, so they are found by name. Versions: drivers
+every few samples; -s chooses columns, -o D and -o T put the time before them, --format
+csv parts them by commas: they are found by name. Versions: drivers
 470 to 620. Source: nvidia-smi(1), dmon.
 """
 
@@ -51,6 +52,7 @@ FIELDS = {
     "node": {"sample_count": Field(int, "rows of the GPU that has most")},
     "gpu": {
         "sample_count": Field(int, "rows of this GPU"),
+        "other": Field(dict, "columns without a name here, last sample; -s and GPM have many"),
         **{
             name: Field(int, f"{says}, last sample", unit) for name, says, unit in _COLUMNS.values()
         },
@@ -65,7 +67,10 @@ _MAX_SAMPLES = 100000
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    return 0 if _monitor.has_header(text, "pid") else 97 * _monitor.has_header(text, "gpu")
+    columns = {one.lower() for one in _monitor.header(text)}
+    if "pid" not in columns and columns & set(_COLUMNS):
+        return 97
+    return 60 if not columns and _monitor.is_refusal(text, "dmon") else 0
 
 
 def read(data: Data) -> Reading:
@@ -80,6 +85,7 @@ def read(data: Data) -> Reading:
         gpu = found.setdefault(row.gpu, Entity(f"gpu:{row.gpu}", values={"sample_count": 0}))
         sample = Entity(gpu.path)
         _monitor.fill(reading, row, sample, names)
+        _other(gpu, row)
         gpu.values["sample_count"] = int(str(gpu.values["sample_count"])) + 1
         for name, value in sample.values.items():
             gpu.values[name] = value
@@ -88,9 +94,18 @@ def read(data: Data) -> Reading:
                 listed.append(value)
         gpu.notes.update(sample.notes)
     if not found:
-        return _monitor.nothing(reading)
+        return _monitor.nothing(reading, data)
     most = max(int(str(gpu.values["sample_count"])) for gpu in found.values())
     reading.add(Entity("", values={"sample_count": most}))
     for gpu in found.values():
         reading.add(gpu)
     return reading
+
+
+def _other(gpu: Entity, row: _monitor.Row) -> None:
+    """Keep what has no name here, such as the columns of --gpm-metrics."""
+    strange = set(row.words) - set(_COLUMNS) - {"gpu", "date", "time"}
+    if strange:
+        gpu.values["other"] = {
+            column: _monitor.number(row.words[column]) for column in sorted(strange)
+        }

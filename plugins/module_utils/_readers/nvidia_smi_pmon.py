@@ -5,7 +5,8 @@
 
 Format: two lines that begin with `#` name the columns and their units; columns came
 with the driver (jpg and ofa with 550, fb and ccpm with -s m), so they are found by
-name. A GPU without a process has `-` as its process. Versions: drivers 470 to 620.
+name. A GPU without a process has `-` as its process; -o D and -o T put the time before
+it. Windows and consumer cards refuse. Versions: drivers 470 to 620.
 Source: nvidia-smi(1), pmon.
 """
 
@@ -55,7 +56,10 @@ _COLUMNS = {
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    return 97 if _monitor.has_header(text, "pid", "type") else 0
+    columns = {one.lower() for one in _monitor.header(text)}
+    if {"pid", "type"} <= columns:
+        return 97
+    return 60 if not columns and _monitor.is_refusal(text, "pmon") else 0
 
 
 def read(data: Data) -> Reading:
@@ -82,7 +86,7 @@ def read(data: Data) -> Reading:
         entity.values["command"] = _monitor.text(row.words.get("command"))
         found[entity.path] = entity
     if not counts:
-        return _monitor.nothing(reading)
+        return _monitor.nothing(reading, data)
     total = sum(len(pids) for pids in counts.values())
     reading.add(Entity("", values={"process_count": total}))
     for gpu, pids in counts.items():
