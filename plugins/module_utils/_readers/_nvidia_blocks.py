@@ -40,6 +40,7 @@ _ERROR = re.compile(
 _SELECTED = re.compile(r"nvidia-smi\b.* (?:-i|--id)[ =]")
 _MAX_GPUS = 256
 _MAX_PARTS = 4096  # MIG devices, processes of one GPU: more is an input that repeats itself
+_FIRST_OF_PROCESS = ("gpu instance id", "process id")
 _LEAST_OF_GPU = 10  # labels after which a second name begins another GPU
 
 
@@ -67,13 +68,13 @@ class Block:
         if top not in self.tops:
             self.tops.append(top)
         if top == "processes" and rest:
-            _keep_part(self.processes, label, label, value, number)
+            _keep_part(self.processes, label, _FIRST_OF_PROCESS, value, number)
         elif top in ("mig device", "mig devices"):
             rest = rest[len("mig device/") :] if rest.startswith("mig device/") else rest
             if (not rest and value is None) or rest == "mig device":
                 self.migs.append({})
             elif rest:
-                _keep_part(self.migs, rest, "index", value, number)
+                _keep_part(self.migs, rest, ("index",), value, number)
         elif value is not None:
             self.values.setdefault(path, (value, number))
 
@@ -94,11 +95,13 @@ class Block:
         return word if word and not absence(word) else None
 
 
-def _keep_part(parts: list[Values], path: str, first: str, value: str | None, number: int) -> None:
-    """Keep a line of a process or a MIG device; a label that comes again begins the next one."""
+def _keep_part(
+    parts: list[Values], path: str, firsts: tuple[str, ...], value: str | None, number: int
+) -> None:
+    """Keep a line of a process or a MIG device; its first label begins the next one."""
     if value is None or len(parts) > _MAX_PARTS:
         return
-    if not parts or (path in parts[-1] and path == first):
+    if not parts or (path in parts[-1] and path in firsts):
         parts.append({})
     parts[-1].setdefault(path, (value, number))
 
@@ -194,6 +197,8 @@ class _Scan:
                 _plain.note(self._reading, "tool_error", says, line=number, verbatim=word)
         elif _pasted.is_noise(word) or _nvidia_text.is_frame(word):
             return
+        elif not self.blocks and self.heads and _LABEL.match(word.partition(":")[0].strip()):
+            return  # more that a driver says of the node, such as vGPU Driver Capability
         elif self.heads or self.blocks:  # before them stand a person's words
             self.last, self.line = (word.lower(), None), number
             _plain.malformed(self._reading, number, word, "a line of nvidia-smi -q")

@@ -32,6 +32,7 @@ _OTHER = (
     "|mig device/bar1 memory usage/free|mig device/fb memory usage/free"
     "|mig device/fb memory usage/reserved|bar1 memory usage/free"
     "|conf compute protected memory usage/free|accounting mode|multigpu board|board id"
+    "|vgpu id/fb memory usage/total|vgpu id/fb memory usage/used|vgpu id/fb memory usage/free"
     "|sparse operation mode|display mode|display attached|gpu pdi|edpp multiplier|power smoothing"
 )
 _SECTIONS = (
@@ -85,9 +86,10 @@ class Nesting:
         if whole in _KNOWN or len(labels) == 1:
             return whole
         # A line of which the first blanks were lost makes all after it seem to be below it.
+        # What is below a section that is not known (a vGPU, say) stays there.
         for start in range(1, len(labels) - 1):
             rest = "/".join(labels[start:])
-            if rest in _KNOWN:
+            if rest in _KNOWN and "/".join(labels[:start]) in _KNOWN:
                 return rest
         parent = "/".join(labels[:-1])
         return label if label in TOP and label in _KNOWN and parent in _KNOWN else whole

@@ -75,6 +75,7 @@ _OWN_LABEL = re.compile(
     r"|Channel Repair Pending|Unrepairable Memory|VBIOS Version|Persistence Mode"
     r"|Instantaneous Power Draw|Replays Since Reset)[ \t]*(?::[ \t]|$|\r)"
 )
+_PROCESS = frozenset(("process id", "type", "name", "used gpu memory"))
 _WHOLE = 40  # labels of the first level; a query of all sections has more in each driver
 _MAX_TEXT = 200
 
@@ -212,7 +213,8 @@ def _look_in(values: Values) -> _nvidia_fill.Look:
 
 
 def _processes(block: Block) -> list[Values]:
-    return [one for one in block.processes if "process id" in one]
+    """Return the processes; one of which a line was lost is still one."""
+    return [one for one in block.processes if _PROCESS.intersection(one)]
 
 
 def _counts(entity: Entity, block: Block) -> None:
@@ -241,6 +243,9 @@ def _completeness(reading: Reading, node: Entity, found: Found, gpus: list[Block
         reading.note("unknown_value", says, verbatim=found.heads[0]["attached gpus"][0], **where)
     elif attached is None:
         reading.note("truncated", "`Attached GPUs : <n>` is missing: there may be more GPUs")
+    if any(not _PROCESS.issubset(one) for gpu in gpus for one in _processes(gpu)):
+        says = "of a process the id, the type, the name or the memory is missing"
+        reading.note("missing_value", says, field="process_count")
     unnamed = sum(one.address is None for one in gpus)
     if unnamed:
         says = f"{unnamed} GPUs come without their line `GPU <bus id>`; they are counted from 0"
@@ -261,7 +266,8 @@ def _is_cut(node: Entity, found: Found, gpus: list[Block], text: str) -> bool:
         return True
     # A query of all sections begins with the name, and has the processes at its end.
     has_end = "product name" not in last.tops or "processes" in last.tops
-    if not has_end and (is_open or len(last.tops) >= _WHOLE):
+    is_whole = len(last.tops) >= _WHOLE or "accounting mode buffer size" in last.tops
+    if not has_end and (is_open or is_whole):
         return True
     before = list(gpus[-2].values) if len(gpus) > 1 else []
     have = list(last.values)

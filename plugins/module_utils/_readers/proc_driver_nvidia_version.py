@@ -90,7 +90,7 @@ def _joined(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """Join what a terminal or a page wrapped: the builder and the date begin no line."""
     found: list[tuple[int, str]] = []
     for number, line in lines:
-        word = line.strip(" >|")
+        word = line.strip(" \t>|")
         goes_on = word.startswith(("(", "Release Build")) or _DATE.match(word)
         if goes_on and found and "NVRM version:" in found[-1][1]:
             found[-1] = (found[-1][0], f"{found[-1][1]} {word}")
