@@ -86,7 +86,7 @@ def _ecc(span: str) -> list[Value]:
 
 
 def _rows(rows: tuple[Row, ...]) -> tuple[Value, ...]:
-    return tuple(_v(name, xml.replace("|", " "), kind, says) for name, xml, _, kind, says in rows)
+    return tuple(_v(row[0], row[1].replace("|", " "), row[3], row[4]) for row in rows)
 
 
 VALUES: tuple[Value, ...] = (
