@@ -129,6 +129,13 @@ class Reading:
         """Return the entity with this path, or None."""
         return next((one for one in self.entities if one.path == path), None)
 
+    def added(self, path: str) -> Entity | None:
+        """Return the entity that was added with this path, or None; the same time for any count.
+
+        Unlike `entity` it knows nothing of paths that were changed afterwards.
+        """
+        return self._by_path.get(path)
+
     def as_dict(self) -> dict[str, t.Any]:
         """Return plain JSON types."""
         return {

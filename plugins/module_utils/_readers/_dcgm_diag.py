@@ -67,7 +67,7 @@ def key_of(name: str) -> str:
 def test(reading: Reading, name: str, category: str | None, gpu: str = "") -> Entity:
     """Return the entity of a test, of the node or of one GPU, made where it is not there."""
     path = f"{gpu + '/' if gpu else ''}test:{key_of(name)}"
-    found = reading.entity(path)
+    found = reading.added(path)
     if found is None:
         found = reading.add(Entity(path, values={"name": name, "category": category}))
         found.values.update({"status": None, "warnings": [], "error_ids": [], "info": []})

@@ -167,15 +167,16 @@ def _value(reading: Reading, entity: Entity, value: Value, cell: str, number: in
         entity.notes[value.name] = note
 
 
-def process(reading: Reading, found: dict[str, str], number: int) -> None:
-    """Add a process; one that runs on several GPUs has a row, and an entity, for each."""
+def process(reading: Reading, found: dict[str, str], times: int, number: int) -> None:
+    """Add a process; one that runs on several GPUs has a row, and an entity, for each.
+
+    `times` counts the rows of this process, this one included.
+    """
     pid = found["pid"]
     if not re.match(r"^[0-9]{1,9}$", pid):
         _plain.note(reading, "unknown_value", "a process without number", line=number, verbatim=pid)
         return
-    path, more = f"process:{int(pid)}", 2
-    while reading.entity(path) is not None:
-        path, more = f"process:{int(pid)}_{more}", more + 1
+    path = f"process:{int(pid)}" + (f"_{times}" if times > 1 else "")
     entity = reading.add(Entity(path), number)
     entity.ids = {"uuid": None, "pci": ids_of(found)["pci"]}
     name = found.get("process_name") or found.get("name") or ""
@@ -199,10 +200,9 @@ def process(reading: Reading, found: dict[str, str], number: int) -> None:
             entity.values[ours] = int(number_found.group(1)) if number_found and whole else None
 
 
-def retired_page(reading: Reading, found: dict[str, str], number: int) -> None:
+def retired_page(reading: Reading, found: dict[str, str], index: int, number: int) -> None:
     """Add a page that was retired."""
-    listed = sum(one.path.startswith("retired_page:") for one in reading.entities)
-    page = reading.add(Entity(f"retired_page:{listed}"), number)
+    page = reading.add(Entity(f"retired_page:{index}"), number)
     page.values = {
         "address": text_of(found.get("retired_pages.address", "")),
         "cause": text_of(found.get("retired_pages.cause", "")),

@@ -95,7 +95,7 @@ def _doubt_last(reading: Reading, document: dict[str, t.Any]) -> None:
     if not isinstance(place, dict) or "test_summary" in place:
         return
     name = _dcgm_diag.key_of(_text(place, "name") or "")
-    test = reading.entity(f"test:{name}")
+    test = reading.added(f"test:{name}")
     if test and test.values["status"] not in ("fail", "warn"):
         test.values["status"] = None
 
@@ -165,7 +165,7 @@ def _first(node: Entity, name: str, found: list[str | None]) -> None:
 
 
 def _device(reading: Reading, path: str) -> Entity:
-    return reading.entity(path) or reading.add(Entity(path))
+    return reading.added(path) or reading.add(Entity(path))
 
 
 def _group(reading: Reading, group: dict[str, t.Any]) -> None:

@@ -156,7 +156,7 @@ class _Lists:
         return True
 
     def _get(self, path: str) -> Entity:
-        return self.reading.entity(path) or self.reading.add(Entity(path))
+        return self.reading.added(path) or self.reading.add(Entity(path))
 
     def _count(self, found: re.Match[str]) -> None:
         self.sort, self.one = _SORTS[found.group(2)], None

@@ -130,7 +130,7 @@ def _widths(reading: Reading, gpus: list[Entity]) -> None:
 
 
 def _entity(reading: Reading, path: str) -> Entity:
-    return reading.entity(path) or reading.add(Entity(path))
+    return reading.added(path) or reading.add(Entity(path))
 
 
 def _lines(reading: Reading, node: Entity, data: Data) -> None:

@@ -147,7 +147,7 @@ def _message(
         if message.text:
             node.values.setdefault("text", message.text)
         return
-    gpu = reading.entity(message.path) or reading.add(Entity(message.path), number)
+    gpu = reading.added(message.path) or reading.add(Entity(message.path), number)
     gpu.ids.setdefault("pci", message.pci)
     gpu.values.setdefault("error", code)
     gpu.values.setdefault("index", message.index)

@@ -134,7 +134,7 @@ def _error(reading: Reading, word: str, number: int) -> bool:
     _plain.note(reading, code, says, line=number, verbatim=word)
     if message.path and message.code != "other":
         path = message.path if message.index is None else f"gpu:{message.index}"
-        gpu = reading.entity(path) or reading.add(Entity(path))
+        gpu = reading.added(path) or reading.add(Entity(path))
         gpu.ids.setdefault("pci", message.pci)
         gpu.values.setdefault("readable", False)
     return True
@@ -149,8 +149,10 @@ class _Tables:
         self.columns: list[str] = []
         self.listed: set[str] = set()  # identities, or places, of this sample
         self.paths: dict[str, str] = {}  # identity -> path, of all samples of these columns
+        self.pids: dict[str, int] = {}
         self.full: list[str] = []  # the last row that was whole
-        self.sample = self.samples = self.rows = self.bare = 0
+        self.sample = self.samples = self.rows = 0
+        self.bare = self.pages = self.processes = 0
 
     def header(self, columns: list[str]) -> None:
         """Begin a list: of other columns, or the same ones once more."""
@@ -197,11 +199,14 @@ class _Tables:
 
     def _entity(self, found: dict[str, str], cells: list[str], number: int) -> None:
         if "pid" in found:
-            counted = self.node.values.get("process_count")
-            self.node.values["process_count"] = (counted if isinstance(counted, int) else 0) + 1
-            _nvidia_rows.process(self.reading, found, number)
+            pid = found["pid"]
+            self.pids[pid] = self.pids.get(pid, 0) + 1
+            self.processes += 1
+            self.node.values["process_count"] = self.processes
+            _nvidia_rows.process(self.reading, found, self.pids[pid], number)
         elif "retired_pages.address" in found:
-            _nvidia_rows.retired_page(self.reading, found, number)
+            _nvidia_rows.retired_page(self.reading, found, self.pages, number)
+            self.pages += 1
         elif "graphics" in self.columns:  # supported clocks
             _nvidia_rows.bare(self.reading, cells, self.columns, f"row:{self.bare}", number)
             self.bare += 1
@@ -239,9 +244,9 @@ class _Tables:
         path = self.paths.setdefault(key, place)
         self.listed.add(key)
         self.samples = max(self.samples, self.sample + 1)
-        first = self.reading.entity(path)
+        first = self.reading.added(path)
         full = f"sample:{self.sample}/{path}" if self.sample else path
-        entity = self.reading.entity(full) or self.reading.add(Entity(full))
+        entity = self.reading.added(full) or self.reading.add(Entity(full))
         for name, value in ids.items():
             if first and value and first.ids.get(name) not in (None, value):
                 says = f"{path} has another {name} than before"
