@@ -5,8 +5,8 @@
 
 Format: two lines that begin with `#` name the columns and their units, and come again
 every few samples; -s chooses columns, -o D and -o T put the time before them, --format
-csv parts them by commas: they are found by name. Versions: drivers
-470 to 620. Source: nvidia-smi(1), dmon.
+csv parts them by commas: they are found by name. Seen: driver 590, and older ones that
+did not tell their version; CSV and GPM by the manual alone. Source: nvidia-smi(1), dmon.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "nvidia-smi-dmon"
 TITLE = "nvidia-smi dmon: samples of each GPU"
-VERSIONS = "drivers 470 to 620"
+VERSIONS = "driver 590 and older"
 SOURCES = ("nvidia-smi(1), dmon",)
 PROVEN = True
 # Column -> (name, what it says, unit).

@@ -6,7 +6,7 @@
 Format: two lines that begin with `#` name the columns and their units; columns came
 with the driver (jpg and ofa with 550, fb and ccpm with -s m), so they are found by
 name. A GPU without a process has `-` as its process; -o D and -o T put the time before
-it. Windows and consumer cards refuse. Versions: drivers 470 to 620.
+it. Windows and consumer cards refuse. Seen: drivers 545 to 560, and older ones.
 Source: nvidia-smi(1), pmon.
 """
 
@@ -22,7 +22,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "nvidia-smi-pmon"
 TITLE = "nvidia-smi pmon: processes on the GPUs"
-VERSIONS = "drivers 470 to 620"
+VERSIONS = "drivers 545 to 560 and older"
 SOURCES = ("nvidia-smi(1), pmon",)
 PROVEN = True
 FIELDS = {

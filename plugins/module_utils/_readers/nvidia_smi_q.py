@@ -8,8 +8,9 @@ have a value and lines below it (HW Slowdown). Values have the names that the re
 the XML gives them. Driver 610 puts a deprecation into the values of Driver Version and
 CUDA Version. Text has no end mark: what is missing shows in the count, in a last line
 that is not whole, and in a whole query without its processes. Parts are read, too: a
-section without the line of its GPU, what grep left. Seen: driver 450 to 610, Linux and
-Windows, hosts and guests of vGPU.
+section without the line of its GPU, what grep left. Seen: driver 510 to 610, Linux and
+Windows, guests of vGPU. Without an output at hand, by the XML and the manual: the lines
+of a MIG device, and the newest names of limits (GPU Shutdown T.Limit Temp Specification).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "nvidia-smi-q"
 TITLE = "nvidia-smi -q: the state of the GPUs, as text"
-VERSIONS = "driver 450 to 610"
+VERSIONS = "driver 510 to 610"
 SOURCES = ("https://docs.nvidia.com/deploy/nvidia-smi/", "nvidia-smi(1)")
 PROVEN = True
 FIELDS = {

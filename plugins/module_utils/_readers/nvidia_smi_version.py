@@ -5,7 +5,7 @@
 
 Format: four `label : version` lines; driver 610 adds KMD and CUDA UMD and puts a
 deprecation into the old lines. Without a driver its lines say N/A or an error.
-Versions: driver 535 to 620. Source: nvidia-smi(1).
+Seen: driver 550 to 610. Source: nvidia-smi(1).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "nvidia-smi-version"
 TITLE = "nvidia-smi --version: versions of program, library and driver"
-VERSIONS = "driver 535 to 620"
+VERSIONS = "driver 550 to 610"
 SOURCES = ("nvidia-smi(1)",)
 PROVEN = True
 FIELDS = {

@@ -6,7 +6,7 @@
 Format: `NVRM version: NVIDIA UNIX x86_64 Kernel Module  520.56.06  DATE`, or `NVIDIA
 UNIX Open Kernel Module for x86_64  580.159.03  Release Build  (builder)  DATE`, and
 `GCC version:` with the compiler that built it (clang names itself there, too; Jetson
-may have an error of the linker there). Versions: drivers 169 to 620, Jetson 34 to 540.
+may have an error of the linker there). Seen: drivers 169 to 610, Jetson 34 to 540.
 Source: NVIDIA/open-gpu-kernel-modules, nv-procfs.c.
 """
 
@@ -30,7 +30,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
 KIND = "proc-driver-nvidia-version"
 TITLE = "/proc/driver/nvidia/version: the loaded NVIDIA driver"
-VERSIONS = "drivers 169 to 620"
+VERSIONS = "drivers 169 to 610, Jetson 34 to 540"
 SOURCES = ("https://github.com/NVIDIA/open-gpu-kernel-modules kernel-open/nvidia/nv-procfs.c",)
 PROVEN = True
 FIELDS = {
