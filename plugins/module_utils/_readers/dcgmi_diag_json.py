@@ -45,7 +45,8 @@ _TOPS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
 _IDS = ("GPU Device IDs", "GPU PCI Device IDs")
 _MAX_RESULTS = 20000
 _MAX_DEPTH = 3
-# DCGM 4 keeps no more further texts than this in one run (NVIDIA/DCGM, issue 215).
+# DCGM 4 keeps no more further texts than this in one run. Source:
+# https://github.com/NVIDIA/DCGM/issues/215
 _MOST_INFO = 16
 # What stands below no key of its own: a document that lost its beginning, or was cut out.
 _PARTS = ("test_categories", "runtime_error")
