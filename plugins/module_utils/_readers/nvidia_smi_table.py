@@ -131,7 +131,8 @@ class _Scan:
         if _nvidia_text.error_of_tool(self.reading, number, line):
             address = _nvidia_text.pci_in(line)
             for gpu in self.reading.entities:
-                if "ROM is corrupted" in line and gpu.ids.get("pci") == address is not None:
+                same = address is not None and gpu.ids.get("pci") == address
+                if same and "ROM is corrupted" in line:
                     gpu.values["inforom_corrupted"] = True
         elif _nvidia_text.is_elision(line):
             self.is_cut = True
