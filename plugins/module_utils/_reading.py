@@ -60,6 +60,8 @@ PROBLEM_CODES = {
     "timed_out": "the tool did not answer in time",
     "other_format": "the input is of another kind or of an unknown version",
     "limited": "more was found than is kept",
+    "fallback": "a better source did not answer; this one was asked in its place",
+    "no_device": "there is no device of this sort",
 }
 
 
@@ -106,6 +108,10 @@ class Reading:
         self.problems.append(Problem(code, says, **where))
         if self.quality == OK:
             self.quality = PARTIAL
+
+    def remark(self, code: str, says: str, **where: t.Any) -> None:
+        """Record what a person should know and what takes nothing from the quality."""
+        self.problems.append(Problem(code, says, **where))
 
     def add(self, entity: Entity, line: int | None = None) -> Entity:
         """Keep the entity and return it; a second one with the same path is a problem, not kept.

@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, The Trackbed developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sources of facts about a node: how each is asked. Private to trackbed.cluster.
+"""The sources of facts about a node: what is asked, best first. Private to trackbed.cluster.
 
-A source is one entry of `SOURCES`. Its `collect` does the I/O within a time-out
-and hands the output to a pure reader; it never raises.
+Structured output comes before text, the kernel's files before tools. A source is
+one entry of `SOURCES`; it does the I/O within a time-out, hands the output to a
+pure reader, and never raises.
 """
 
 from __future__ import annotations
@@ -14,32 +15,52 @@ import os
 import re
 import time
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ansible_collections.trackbed.cluster.plugins.module_utils import _command, _evidence
-from ansible_collections.trackbed.cluster.plugins.module_utils._readers import lspci, node_os
+from ansible_collections.trackbed.cluster.plugins.module_utils import (
+    _collect,
+    _command,
+    _evidence,
+    _redact,
+    _source_gpu,
+    _source_packages,
+    _source_rdma,
+)
+from ansible_collections.trackbed.cluster.plugins.module_utils._collect import (
+    Attempt,
+    Collected,
+    KernelFile,
+    Tool,
+    first_of,
+    package,
+)
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import (
+    chronyc,
+    dkms_status,
+    dmesg,
+    dmidecode,
+    findmnt_json,
+    ip_link,
+    lsblk_json,
+    lscpu,
+    lsmod,
+    lspci,
+    mokutil,
+    node_os,
+    timedatectl,
+)
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     ABSENT,
-    ERROR,
-    TIMEOUT,
     Reading,
     failed,
 )
 
-# A file of /proc that answers at all answers with less.
-FILE_LIMIT_BYTES = 65_536
-OUTPUT_LIMIT_BYTES = _command.LIMIT_BYTES
-
-
-@dataclasses.dataclass(frozen=True)
-class Collected:
-    """One answer of one source, ready to become an evidence document."""
-
-    reading: Reading
-    started: str
-    seconds: float
-    raw: bytes | None
-    """The output without secrets; None where there was none."""
+DMI_TABLES = Path("/sys/firmware/dmi/tables")
+SYSTEMD_RUNS = Path("/run/systemd/system")  # sd_booted(3)
+_LOG_LINES = 20_000
+# Most of the time goes into waiting for tools, one of which may hang: they are asked side by side.
+_AT_ONCE = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,17 +70,25 @@ class Source:
     says: str
     collect: t.Callable[[float], Collected]
     """Takes the time-out in seconds."""
+    usual: bool = True
+    """Whether it is asked where no source is named."""
+
+
+def usual() -> list[str]:
+    """Return the sources that are asked where none is named, sorted."""
+    return sorted(name for name, source in SOURCES.items() if source.usual)
+
+
+def collect(names: t.Iterable[str], timeout_s: float) -> list[Collected]:
+    """Ask the sources side by side; their answers come in the order of the names."""
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        return list(pool.map(lambda name: SOURCES[name].collect(timeout_s), dict.fromkeys(names)))
 
 
 def collect_pci(timeout_s: float) -> Collected:
     """Ask `lspci -D -nn -vvv`. As an ordinary user it hides links and ACS: quality partial."""
-    collected = from_tool(
-        ("lspci", "-D", "-nn", "-vvv"),
-        timeout_s,
-        lspci.KIND,
-        lspci.read,
-        "install the package pciutils (apt-get install pciutils, dnf install pciutils)",
-    )
+    argv = ("lspci", "-D", "-nn", "-vvv")
+    collected = Tool(argv, lspci.KIND, lspci.read, package("pciutils"))(timeout_s)
     if collected.raw is not None:
         version = _command.run(("lspci", "--version"), min(timeout_s, 5.0)).stdout
         found = re.search(rb"version (\d[\w.]{0,20})", version)
@@ -70,71 +99,93 @@ def collect_pci(timeout_s: float) -> Collected:
 def collect_os(_timeout_s: float) -> Collected:
     """Read /etc/os-release and /proc; no tool, and nothing there that can hang."""
     started, begin = _evidence.utc_now(), time.monotonic()
-    parts = {path: _file_text(path) for path in node_os.WANTED}
+    parts = {path: _collect.file_text(path) for path in node_os.WANTED}
     if parts[node_os.OS_RELEASE] is None:
-        parts[node_os.OS_RELEASE_FALLBACK] = _file_text(node_os.OS_RELEASE_FALLBACK)
+        parts[node_os.OS_RELEASE_FALLBACK] = _collect.file_text(node_os.OS_RELEASE_FALLBACK)
     parts[node_os.MACHINE] = os.uname().machine
     raw = node_os.join({path: text for path, text in parts.items() if text is not None})
     return Collected(node_os.read(raw), started, time.monotonic() - begin, raw)
 
 
+def collect_dmi(timeout_s: float) -> Collected:
+    """Ask dmidecode, where the firmware has tables to decode."""
+    if not DMI_TABLES.is_dir():
+        says = f"{DMI_TABLES} is not there: this machine's firmware has no DMI tables"
+        return _collect.not_applicable(dmidecode.KIND, says)
+    return Tool(("dmidecode",), dmidecode.KIND, dmidecode.read, package("dmidecode"))(timeout_s)
+
+
+def collect_clock(timeout_s: float) -> Collected:
+    """Ask chrony, or systemd where there is none."""
+    attempts: list[Attempt] = [
+        Tool(("chronyc", "tracking"), chronyc.KIND, chronyc.read, package("chrony"))
+    ]
+    if SYSTEMD_RUNS.is_dir():
+        argv = ("timedatectl", "status")
+        attempts.append(Tool(argv, timedatectl.KIND, timedatectl.read, package("systemd")))
+    return first_of(attempts, timeout_s)
+
+
+def collect_kernel_log(timeout_s: float) -> Collected:
+    """Read the kernel log of this boot: the journal's, else the kernel's own buffer."""
+    argv = ("journalctl", "-k", "-b", "-q", "--no-pager", "-o", "short-iso", "-n", str(_LOG_LINES))
+    journal = Tool(argv, dmesg.KIND, read_log, package("systemd"), clean=clean_log)
+    buffer = Tool(("dmesg",), dmesg.KIND, read_log, package("util-linux"), clean=clean_log)
+    return first_of((journal, buffer), timeout_s)
+
+
+def read_log(data: bytes) -> Reading:
+    """Read a kernel log; an empty one is absent, because no kernel boots in silence."""
+    if data.strip():
+        return dmesg.read(data)
+    return failed(dmesg.KIND, ABSENT, "empty", "it holds nothing of this boot's kernel")
+
+
+def clean_log(data: bytes) -> bytes:
+    """Take secrets out of the lines in which the kernel repeats its command line."""
+
+    def cleaned(found: re.Match[bytes]) -> bytes:
+        text = _redact.command_line(found.group(2).decode("utf-8", "replace"))
+        return found.group(1) + text.encode()
+
+    return re.sub(rb"(?mi)(command line: )(.*)$", cleaned, data)
+
+
+_DISK_COLUMNS = "NAME,KNAME,TYPE,SIZE,ROTA,MODEL,VENDOR,SERIAL,WWN,FSTYPE,MOUNTPOINT,PKNAME"
+_MOUNT_COLUMNS = "TARGET,SOURCE,FSTYPE,OPTIONS"
+_DISKS = ("lsblk", "--json", "--bytes", "--output", _DISK_COLUMNS)
+_MOUNTS = ("findmnt", "--json", "--real", "--output", _MOUNT_COLUMNS)
+_LINKS = ("ip", "-j", "-d", "-s", "link")
+_UTIL_LINUX = package("util-linux")
 SOURCES: dict[str, Source] = {
     "os": Source("distribution, kernel, boot", collect_os),
     "pci": Source("PCI devices, their links and settings", collect_pci),
+    "gpu": Source("NVIDIA GPUs", _source_gpu.gpu),
+    "gpu_driver": Source("the NVIDIA driver that is loaded", _source_gpu.gpu_driver),
+    "amd_gpu": Source("AMD GPUs", _source_gpu.amd_gpu),
+    "rdma": Source("RDMA adapters and their ports", _source_rdma.adapters),
+    "cpu": Source("processors, NUMA", Tool(("lscpu",), lscpu.KIND, lscpu.read, _UTIL_LINUX)),
+    "dmi": Source("machine, BIOS, memory modules", collect_dmi),
+    "modules": Source(
+        "loaded kernel modules",
+        KernelFile("/proc/modules", lsmod.KIND, lsmod.read, "this kernel has no modules"),
+    ),
+    "dkms": Source(
+        "kernel modules that DKMS builds",
+        Tool(("dkms", "status"), dkms_status.KIND, dkms_status.read, package("dkms")),
+    ),
+    "secure_boot": Source(
+        "Secure Boot",
+        Tool(("mokutil", "--sb-state"), mokutil.KIND, mokutil.read, package("mokutil")),
+    ),
+    "disks": Source("disks", Tool(_DISKS, lsblk_json.KIND, lsblk_json.read, _UTIL_LINUX)),
+    "mounts": Source(
+        "mounted file systems", Tool(_MOUNTS, findmnt_json.KIND, findmnt_json.read, _UTIL_LINUX)
+    ),
+    "interfaces": Source(
+        "network interfaces", Tool(_LINKS, ip_link.KIND, ip_link.read, package("iproute2"))
+    ),
+    "clock": Source("the clock and its server", collect_clock),
+    "packages": Source("versions of what nodes must have alike", _source_packages.installed),
+    "kernel_log": Source("the kernel log of this boot", collect_kernel_log, usual=False),
 }
-
-
-def from_tool(
-    argv: t.Sequence[str],
-    timeout_s: float,
-    kind: str,
-    read: t.Callable[[bytes], Reading],
-    install: str,
-) -> Collected:
-    """Run a tool and read its output; what kept it from answering becomes the quality.
-
-    Of an output that was cut off by the time-out nothing is read: counts from
-    half a list would look like missing hardware.
-    """
-    run = _command.run(argv, timeout_s, OUTPUT_LIMIT_BYTES, now=_evidence.utc_now())
-    name = argv[0]
-    if run.outcome == _command.ABSENT:
-        says = f"{name} is not on the node (looked in {_command.search_path()}); {install}"
-        return _failure(run, failed(kind, ABSENT, "tool_absent", says))
-    if run.outcome == _command.TIMEOUT:
-        says = (
-            f"{name} did not answer within {timeout_s:g} s and was killed; "
-            "a device that hangs does this: look into the kernel log"
-        )
-        return _failure(run, failed(kind, TIMEOUT, "timed_out", says, verbatim=_tail(run.stderr)))
-    if run.outcome == _command.ERROR:
-        says = f"{name} could not be started"
-        return _failure(run, failed(kind, ERROR, "tool_error", says, verbatim=_tail(run.stderr)))
-    if run.rc and not run.stdout.strip():
-        says = f"{name} printed nothing and ended with exit status {run.rc}"
-        return _failure(run, failed(kind, ERROR, "tool_error", says, verbatim=_tail(run.stderr)))
-    reading = read(run.stdout)
-    if run.rc:
-        says = f"{name} ended with exit status {run.rc}; what it printed is kept"
-        reading.note("tool_error", says, verbatim=_tail(run.stderr))
-    if run.cut:
-        reading.note("limited", f"only the first {len(run.stdout)} bytes of the output are kept")
-    return Collected(reading, run.started, run.seconds, run.stdout)
-
-
-def _failure(run: _command.Result, reading: Reading) -> Collected:
-    reading.tool_name = run.argv[0]
-    return Collected(reading, run.started, run.seconds, None)
-
-
-def _tail(stderr: bytes) -> str | None:
-    return stderr[-200:].decode("utf-8", "replace").strip() or None
-
-
-def _file_text(path: str) -> str | None:
-    """Return the beginning of a file, or None where it cannot be read."""
-    try:
-        with Path(path).open("rb") as stream:
-            return stream.read(FILE_LIMIT_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return None

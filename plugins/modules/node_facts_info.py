@@ -2,7 +2,7 @@
 # Copyright: (c) 2026, The Trackbed developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Observe one node: hardware on its PCI bus, operating system."""
+"""Observe one node: hardware, drivers, operating system, what is installed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ version_added: 0.1.0
 author:
   - The Trackbed developers (@trackbed)
 description:
-  - Asks the sources of facts on a node, one after the other, and returns what they said as
-    evidence.
+  - Asks the sources of facts on a node, side by side, and returns what they said as evidence.
+  - Each source has its best way of asking and, for most, one to fall back on. Where that was
+    needed, a C(problem) with the code V(fallback) says why.
   - It never decides whether a value is good. That is done on the controller, from the evidence of
     all nodes.
   - A source that is missing, hangs or fails does not fail the module. It is returned with a
@@ -34,11 +35,63 @@ options:
   sources:
     description:
       - Which sources to ask.
-      - V(os) reads C(/etc/os-release) and C(/proc). V(pci) runs C(lspci -D -nn -vvv).
+      - V(amd_gpu) runs C(amd-smi static --json), else C(rocm-smi --showallinfo --json).
+      - V(clock) runs C(chronyc tracking), else C(timedatectl status).
+      - V(cpu) runs C(lscpu).
+      - V(disks) runs C(lsblk --json).
+      - V(dkms) runs C(dkms status).
+      - V(dmi) runs C(dmidecode).
+      - V(gpu) runs C(nvidia-smi -q -x), else C(nvidia-smi -q).
+      - V(gpu_driver) reads C(/proc/driver/nvidia/version), which tells of the module that is
+        loaded, and not of the one that is installed.
+      - V(interfaces) runs C(ip -j -d -s link).
+      - V(kernel_log) runs C(journalctl -k -b), else C(dmesg). It can be large, so it is asked only
+        where it is named.
+      - V(modules) reads C(/proc/modules).
+      - V(mounts) runs C(findmnt --json --real).
+      - V(os) reads C(/etc/os-release) and C(/proc).
+      - V(packages) runs C(dpkg -l), else C(rpm -qa), for the packages of kernel, GPU, network,
+        containers, scheduler and storage.
+      - V(pci) runs C(lspci -D -nn -vvv).
+      - V(rdma) reads the files below C(/sys/class/infiniband), else runs C(ibstat).
+      - V(secure_boot) runs C(mokutil --sb-state).
     type: list
     elements: str
-    choices: [os, pci]
-    default: [os, pci]
+    choices:
+      - amd_gpu
+      - clock
+      - cpu
+      - disks
+      - dkms
+      - dmi
+      - gpu
+      - gpu_driver
+      - interfaces
+      - kernel_log
+      - modules
+      - mounts
+      - os
+      - packages
+      - pci
+      - rdma
+      - secure_boot
+    default:
+      - amd_gpu
+      - clock
+      - cpu
+      - disks
+      - dkms
+      - dmi
+      - gpu
+      - gpu_driver
+      - interfaces
+      - modules
+      - mounts
+      - os
+      - packages
+      - pci
+      - rdma
+      - secure_boot
   timeout_s:
     description:
       - How many seconds each source has, at most 3600. At the limit the tool is killed with all
@@ -53,7 +106,7 @@ options:
     type: bool
     default: true
 requirements:
-  - C(lspci) of the package pciutils for V(pci)
+  - The tools of each source that is wanted. One that is missing is said in the evidence.
 """
 
 EXAMPLES = r"""
@@ -137,7 +190,11 @@ trackbed_evidence:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.trackbed.cluster.plugins.module_utils import _evidence
-from ansible_collections.trackbed.cluster.plugins.module_utils._sources import SOURCES
+from ansible_collections.trackbed.cluster.plugins.module_utils._sources import (
+    SOURCES,
+    collect,
+    usual,
+)
 
 
 def main() -> None:
@@ -148,8 +205,8 @@ def main() -> None:
             "sources": {
                 "type": "list",
                 "elements": "str",
-                "choices": ["os", "pci"],
-                "default": ["os", "pci"],
+                "choices": sorted(SOURCES),
+                "default": usual(),
             },
             "timeout_s": {"type": "float", "default": 30.0},
             "keep_raw": {"type": "bool", "default": True},
@@ -162,8 +219,7 @@ def main() -> None:
             msg=f"timeout_s is {timeout_s:g}; a number of seconds above 0, at most 3600, is wanted"
         )
     documents = []
-    for name in dict.fromkeys(module.params["sources"]):
-        found = SOURCES[name].collect(timeout_s)
+    for found in collect(module.params["sources"], timeout_s):
         raw = found.raw if module.params["keep_raw"] else None
         documents.append(
             _evidence.document(
