@@ -52,6 +52,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._readers import (
 )
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     ABSENT,
+    Entity,
     Reading,
     failed,
 )
@@ -126,6 +127,20 @@ def collect_clock(timeout_s: float) -> Collected:
     return first_of(attempts, timeout_s)
 
 
+def collect_modules(timeout_s: float) -> Collected:
+    """Read which kernel modules are loaded: the kernel's list, else lsmod."""
+    missing = "this kernel has no modules, or hides them"
+    kernel = KernelFile("/proc/modules", lsmod.KIND, lsmod.read, missing)
+    return first_of((kernel, Tool(("lsmod",), lsmod.KIND, lsmod.read, package("kmod"))), timeout_s)
+
+
+def read_dkms(data: bytes) -> Reading:
+    """Read `dkms status`, which says nothing at all where it has no module."""
+    if data.strip():
+        return dkms_status.read(data)
+    return Reading(dkms_status.KIND, entities=[Entity("", values={"module_count": 0})])
+
+
 def collect_kernel_log(timeout_s: float) -> Collected:
     """Read the kernel log of this boot: the journal's, else the kernel's own buffer."""
     argv = ("journalctl", "-k", "-b", "-q", "--no-pager", "-o", "short-iso", "-n", str(_LOG_LINES))
@@ -166,13 +181,10 @@ SOURCES: dict[str, Source] = {
     "rdma": Source("RDMA adapters and their ports", _source_rdma.adapters),
     "cpu": Source("processors, NUMA", Tool(("lscpu",), lscpu.KIND, lscpu.read, _UTIL_LINUX)),
     "dmi": Source("machine, BIOS, memory modules", collect_dmi),
-    "modules": Source(
-        "loaded kernel modules",
-        KernelFile("/proc/modules", lsmod.KIND, lsmod.read, "this kernel has no modules"),
-    ),
+    "modules": Source("loaded kernel modules", collect_modules),
     "dkms": Source(
         "kernel modules that DKMS builds",
-        Tool(("dkms", "status"), dkms_status.KIND, dkms_status.read, package("dkms")),
+        Tool(("dkms", "status"), dkms_status.KIND, read_dkms, package("dkms")),
     ),
     "secure_boot": Source(
         "Secure Boot",

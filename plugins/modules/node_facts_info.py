@@ -47,7 +47,7 @@ options:
       - V(interfaces) runs C(ip -j -d -s link).
       - V(kernel_log) runs C(journalctl -k -b), else C(dmesg). It can be large, so it is asked only
         where it is named.
-      - V(modules) reads C(/proc/modules).
+      - V(modules) reads C(/proc/modules), else runs C(lsmod).
       - V(mounts) runs C(findmnt --json --real).
       - V(os) reads C(/etc/os-release) and C(/proc).
       - V(packages) runs C(dpkg -l), else C(rpm -qa), for the packages of kernel, GPU, network,

@@ -32,9 +32,13 @@ def site(document: Document, *, itemised: bool = True, colour: bool, width: int)
 
 
 def facts(document: Document, *, colour: bool, width: int) -> str:
-    """Return what was read, nodes that answered alike on one line, and who did not answer."""
+    """Return what was read, nodes that answered alike on one line, and who did not answer.
+
+    What a node's SKU does not have is left out: it is in the JSON.
+    """
     alike: dict[tuple[str, ...], list[str]] = {}
-    for one in document["documents"]:
+    told = [one for one in document["documents"] if one["quality"] != "not_applicable"]
+    for one in told:
         alike.setdefault(_observation(one), []).append(one["node"])
     rows = [[fold_short(names, _NODES_WIDTH), *row] for row, names in alike.items()]
     heads = ["nodes", "source", "tool", "quality", "found", "problem"]

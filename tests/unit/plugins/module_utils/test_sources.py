@@ -230,6 +230,27 @@ def test_packages_of_both_families(bin_dir: Path, tool: str, listing: str, kind:
     assert reading.entities
 
 
+def test_dkms_that_has_no_module_says_nothing(bin_dir: Path) -> None:
+    assert _sources.SOURCES["dkms"].collect(30).reading.quality == "absent"
+    tool_that(bin_dir / "dkms", "exit 0")
+    reading = _sources.SOURCES["dkms"].collect(30).reading
+    assert (reading.quality, reading.problems) == ("ok", [])
+    assert reading.entities[0].values == {"module_count": 0}
+    tool_that(bin_dir / "dkms", "echo 'nvidia/580.126.09, 6.8.0-90-generic, x86_64: installed'")
+    reading = _sources.SOURCES["dkms"].collect(30).reading
+    assert reading.entities[0].values["module_count"] == 1
+
+
+def test_modules_by_lsmod_where_the_kernel_hides_its_list(
+    bin_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_collect, "file_bytes", lambda path: None)
+    tool_that(bin_dir / "lsmod", "printf 'Module Size Used by\\nmlx5_core 2400256 1 mlx5_ib\\n'")
+    reading = _sources.collect_modules(30).reading
+    assert (reading.quality, codes(reading)) == ("ok", ["fallback"])
+    assert reading.entity("module:mlx5_core") is not None
+
+
 def test_the_kernel_log_without_secrets(bin_dir: Path) -> None:
     assert _sources.collect_kernel_log(30).reading.quality == "absent"
     log = (
