@@ -2,13 +2,14 @@
 
 Prints ratios of one run and no verdict: absolute times belong to one machine, and a
 ratio is worth as much as the machine was quiet (the spread says so).
-usage: bench/run.py [--hosts N] [--devices N] [--repeats N] [--json]
+usage: bench/run.py [--hosts N] [--devices N] [--log-mb N] [--repeats N] [--json]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import resource
 import statistics
@@ -27,6 +28,7 @@ collection.activate()
 from ansible_collections.trackbed.cluster.plugins.module_utils._readers import lspci  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
+LOG = ROOT / "tests/data/readers/dmesg/boot-and-nvidia.log"
 ONE_NODE = ROOT / "tests/data/readers/lspci/8xh100-healthy.txt"
 # A command that takes longer hangs.
 _SECONDS = 1800
@@ -45,20 +47,23 @@ class Ratio:
     """How often the floor fits into what was measured: medians of the repeats."""
 
     name: str
-    measured_s: float
-    floor_s: float
+    measured: float
+    floor_measured: float
     ratio: float
     spread: float
-    """Slowest by fastest repeat of what was measured."""
+    """Largest by smallest repeat of what was measured."""
     floor: str
+    unit: str = "s"
 
 
-def ratio(name: str, floor: str, measured: Measure, by: Measure, repeats: int) -> Ratio:
+def ratio(
+    name: str, floor: str, measured: Measure, by: Measure, repeats: int, unit: str = "s"
+) -> Ratio:
     """Take turns, so that a busy minute of the machine meets both."""
     pairs = [(measured(), by()) for _ in range(repeats)]
     ours = [one for one, _ in pairs]
     top, bottom = statistics.median(ours), statistics.median(other for _, other in pairs)
-    return Ratio(name, top, bottom, top / bottom, max(ours) / min(ours), floor)
+    return Ratio(name, top, bottom, top / bottom, max(ours) / min(ours), floor, unit)
 
 
 def devices(count: int) -> bytes:
@@ -114,6 +119,68 @@ def reader(count: int, repeats: int) -> list[Ratio]:
     ]
 
 
+def kernel_log(size: int, path: Path) -> Path:
+    """Write a kernel log of about so many bytes: boots and faults, one after the other in time."""
+    lines = LOG.read_text(encoding="utf-8").splitlines()
+    each = sum(map(len, lines)) + len(lines)
+    with path.open("w", encoding="utf-8") as stream:
+        for n in range(max(1, size // each)):
+            for line in lines:
+                stream.write(re.sub(r"^\[ *\d+", f"[{n * 600:>6}", line, count=1) + "\n")
+    return path
+
+
+def log(size_mb: int, repeats: int, directory: Path) -> list[Ratio]:
+    """Compare `trackbed read` of a large kernel log with `sort` of it, and with a tenth of it."""
+    large = kernel_log(size_mb * 1_000_000, directory / "large.log")
+    small = kernel_log(size_mb * 100_000, directory / "small.log")
+
+    def read(path: Path) -> list[str]:
+        return [sys.executable, "-m", "trackbed", "read", "--json", str(path)]
+
+    name = f"trackbed read of a kernel log of {large.stat().st_size / 1e6:.0f} MB"
+
+    def seconds(argv: list[str]) -> Measure:
+        return lambda: _child(argv)[0]
+
+    return [
+        ratio(
+            f"{name}, wall",
+            "sort of it",
+            seconds(read(large)),
+            seconds(["sort", "-o", os.devnull, str(large)]),
+            repeats,
+        ),
+        ratio(
+            f"{name}, peak memory",
+            "its size",
+            lambda: _child(read(large))[1],
+            lambda: large.stat().st_size / 2**20,
+            1,
+            "MiB",
+        ),
+        ratio(
+            f"{name}, wall",
+            "a tenth of it (10: linear)",
+            seconds(read(large)),
+            seconds(read(small)),
+            1,
+        ),
+    ]
+
+
+def _child(argv: list[str]) -> tuple[float, float]:
+    """Return wall seconds and peak memory in MiB of one command."""
+    began = time.perf_counter()
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
+    _pid, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    # 3 and 4: the log tells of faults, and was read.
+    if process.returncode not in (0, 3, 4):
+        raise SystemExit(f"bench: {argv} ended with {process.returncode}")
+    return time.perf_counter() - began, usage.ru_maxrss / 1024
+
+
 def start(repeats: int, directory: Path) -> Ratio:
     """Compare the start of the command line with the start of Python."""
     ours = _cpu([sys.executable, "-m", "trackbed", "--version"], directory)
@@ -144,9 +211,10 @@ def playbooks(hosts: int, repeats: int, directory: Path) -> Ratio:
 
 def table(rows: list[Ratio]) -> str:
     """Return the rows for a person."""
-    lines = [f"{'ratio':>8}  {'spread':>6}  {'seconds':>9}  what, by what"]
+    lines = [f"{'ratio':>8}  {'spread':>6}  {'measured':>13}  what, by what"]
     lines += [
-        f"{one.ratio:8.2f}  {one.spread:6.2f}  {one.measured_s:9.4f}  {one.name}, by {one.floor}"
+        f"{one.ratio:8.2f}  {one.spread:6.2f}  {one.measured:9.4f} {one.unit:<3}  "
+        f"{one.name}, by {one.floor}"
         for one in rows
     ]
     return "\n".join(lines)
@@ -163,6 +231,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Ratios of one run; no verdict.")
     parser.add_argument("--hosts", type=_positive, default=20, help="local connections (20)")
     parser.add_argument("--devices", type=_positive, default=2000, help="PCI functions (2000)")
+    parser.add_argument("--log-mb", type=_positive, default=100, help="kernel log, MB (100)")
     parser.add_argument("--repeats", type=_positive, default=3, help="of each, median taken (3)")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     args = parser.parse_args(arguments)
@@ -170,6 +239,7 @@ def main(arguments: list[str]) -> int:
         directory = Path(made)
         rows = [
             *reader(args.devices, args.repeats),
+            *log(args.log_mb, args.repeats, directory),
             start(args.repeats, directory),
             playbooks(args.hosts, args.repeats, directory),
         ]

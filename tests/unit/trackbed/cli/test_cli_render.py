@@ -70,6 +70,18 @@ def test_facts_of_nodes_that_answer_alike_share_a_line() -> None:
     assert "\x1b[33mpartial\x1b[0m" in render.facts(found, colour=True, width=80)
 
 
+def test_facts_leave_out_what_a_node_has_not() -> None:
+    found = {
+        "verb": "facts",
+        "failures": [],
+        "nodes": [row("n1", ok=1)],
+        "documents": [document("n1"), document("n1", "amd-smi-json", quality="not_applicable")],
+    }
+    text = render.facts(found, colour=False, width=80)
+    assert "amd-smi" not in text
+    assert "read 1 of 1 node" in text
+
+
 def test_facts_tell_who_did_not_answer() -> None:
     found = {
         "verb": "facts",
