@@ -88,16 +88,19 @@ def mig_xml(view: Mapping[str, Any]) -> list[Any]:
     return [_mig_device(device) for device in view["mig"]["devices"]] if view["now"]["mig"] else []
 
 
+# What a MIG device shares with others: element -> key of machine.json.
+_ENGINES = (
+    ("multiprocessor_count", "sm"),
+    ("copy_engine_count", "copy"),
+    ("encoder_count", "encoder"),
+    ("decoder_count", "decoder"),
+    ("ofa_count", "ofa"),
+    ("jpg_count", "jpeg"),
+)
+
+
 def _mig_device(device: Mapping[str, Any]) -> Any:
     shared = device["shared"]
-    counts = [
-        ("multiprocessor_count", "sm"),
-        ("copy_engine_count", "copy"),
-        ("encoder_count", "encoder"),
-        ("decoder_count", "decoder"),
-        ("ofa_count", "ofa"),
-        ("jpg_count", "jpeg"),
-    ]
     used, total = device["used_mib"], device["total_mib"]
     bar1_used, bar1_total = device["bar1_used_mib"], device["bar1_total_mib"]
     return (
@@ -106,7 +109,7 @@ def _mig_device(device: Mapping[str, Any]) -> Any:
             ("index", str(device["index"])),
             ("gpu_instance_id", str(device["gpu_instance"])),
             ("compute_instance_id", str(device["compute_instance"])),
-            ("device_attributes", [("shared", [(tag, str(shared[key])) for tag, key in counts])]),
+            ("device_attributes", [("shared", [(tag, str(shared[key])) for tag, key in _ENGINES])]),
             (
                 "ecc_error_count",
                 [("volatile_count", [("sram_uncorrectable", str(device["sram_uncorrectable"]))])],
