@@ -227,9 +227,14 @@ class Engine:
     def _at_once(self) -> list[str]:
         return ["--time", "1", "--volumes"] if self.kind == PODMAN else ["--volumes"]
 
+    def network_names(self) -> list[str]:
+        """Return the names of all networks that the engine knows."""
+        argv = ["network", "ls", "--format", "{{.Name}}"]
+        return self.call("listing networks", argv).split()
+
     def networks(self) -> list[ipaddress.IPv4Network]:
         """Return the subnets of all networks that the engine knows."""
-        names = self.call("listing networks", ["network", "ls", "--quiet"]).split()
+        names = self.network_names()
         if not names:
             return []
         return parse_subnets(self.call("reading networks", ["network", "inspect", *names]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterable
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from trackbed.errors import TrackbedError, UsageError
-from trackbed.lab import files, image, inventory, keys, network, nodes, recipes, runtime
+from trackbed.lab import files, image, inventory, keys, nameserver, network, nodes, recipes, runtime
 from trackbed.lab import record as records
-from trackbed.lab.engine import DOCKER, Engine
+from trackbed.lab.engine import DOCKER, PODMAN, Engine
 from trackbed.lab.host import Host, Say
 from trackbed.lab.recipes import Recipe
 from trackbed.lab.record import LabRecord
@@ -193,6 +194,10 @@ def down(paths: LabPaths, host: Host, say: Say, *, asked: str = "") -> bool:
                 _refuse_other(engine, LabSpec(name=paths.name), paths)
             say(f"removing the lab {paths.name}")
             _remove(paths, host, engine)
+        if engine is not None and engine.kind == PODMAN:
+            nameserver.forget(
+                nameserver.directory(host.environ, os.geteuid()), engine.network_names()
+            )
         host.release(engine)
     return there
 

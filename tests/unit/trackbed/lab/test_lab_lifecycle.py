@@ -13,7 +13,7 @@ import pytest
 from lab_fakes import BOOT_ID, ORDINARY, RESTRICTED, FakeEngine
 
 from trackbed.errors import TrackbedError, UsageError
-from trackbed.lab import cli, lifecycle, nodes, record
+from trackbed.lab import cli, lifecycle, nameserver, nodes, record
 from trackbed.lab.engine import Engine
 from trackbed.lab.host import Host
 from trackbed.lab.lifecycle import Wish
@@ -48,6 +48,7 @@ def lab(tmp_path, monkeypatch):
     monkeypatch.setattr(nodes, "change_tree", lambda before, after, dest: _small_tree(after, dest))
     monkeypatch.setattr(nodes, "_PAUSE", 0.001)
     monkeypatch.setattr(Host, "_restore", lambda self, before, engine: None)
+    monkeypatch.setattr(nameserver, "directory", lambda environ, user: tmp_path / "aardvark-dns")
     return made
 
 
@@ -159,6 +160,16 @@ def test_down_removes_what_is_left_of_a_lab_without_its_directory(lab):
     assert lifecycle.names_of_all(lab.paths.dir.parent, lab.host) == ["lab"]
     assert lab.down()
     assert lab.fake.containers == {}
+
+
+def test_down_ends_the_name_server_that_dead_labs_keep(lab, tmp_path):
+    left = tmp_path / "aardvark-dns" / "trackbed-dead"
+    left.parent.mkdir()
+    left.write_text("10.213.9.1\n", encoding="ascii")
+    lab.up(nodes=1)
+    assert left.exists()
+    assert lab.down()
+    assert not left.exists()
 
 
 def test_down_removes_a_lab_whose_record_is_broken(lab):
