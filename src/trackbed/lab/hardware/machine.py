@@ -10,7 +10,7 @@ import json
 import uuid
 from typing import Any
 
-from trackbed.lab.hardware import infiniband
+from trackbed.lab.hardware import infiniband, nics, processors
 from trackbed.lab.hardware.capabilities import trained
 from trackbed.lab.hardware.facts import merged, put
 from trackbed.lab.hardware.gpu import GpuModel, gpu_models, link_counters
@@ -25,17 +25,19 @@ def machine_of(plan: Plan, state: NodeState) -> dict[str, Any]:
     """Return the document of a node. Raises UsageError for a fact that names no value of it."""
     gpus = [device for device in plan.devices if device.part.key in gpu_models()]
     rdma = infiniband.names(plan)
-    nics = [device for device in plan.devices if device.address in rdma]
+    adapters = [device for device in plan.devices if device.address in rdma]
     switches = [d for d in plan.devices if (d.name or "").startswith("nvswitch:")]
     document = {
         "schema": SCHEMA,
         "node": state.name,
         "sku": plan.sku,
-        "numa": [{"node": n, "cpus": cpus} for n, cpus in enumerate(plan.numa_cpus)],
+        "processors": processors.processors(plan),
+        "numa": processors.numa(plan),
         "gpus": [_gpu(plan, device, index) for index, device in enumerate(gpus)],
-        "nics": [_nic(plan, device, rdma[device.address]) for device in nics],
+        "nics": [_nic(plan, device, rdma[device.address]) for device in adapters],
+        "nic_settings": nics.settings(plan),
         "nvswitches": [{"device": d.name, "pci": d.address} for d in switches],
-        "topology": matrix(plan, [d for d in (*gpus, *nics) if d.name]),
+        "topology": matrix(plan, [d for d in (*gpus, *adapters) if d.name]),
     }
     return put(document, plan.facts, plan.node)
 
@@ -168,4 +170,5 @@ def _nic(plan: Plan, device: Device, name: str) -> dict[str, Any]:
         "firmware": adapter.firmware if adapter else None,
         "link_layer": adapter.link_layer if adapter else None,
         "up": bool(adapter and adapter.up),
+        **nics.facts(plan, device),
     }
