@@ -163,7 +163,7 @@ def _readings(plan: Plan, model: GpuModel, seat: int) -> dict[str, Any]:
 
 def _nic(plan: Plan, device: Device, name: str) -> dict[str, Any]:
     adapter = device.adapter
-    return {
+    document = {
         "name": name,
         **_place(plan, device),
         "ca_type": adapter.ca_type if adapter else None,
@@ -172,3 +172,4 @@ def _nic(plan: Plan, device: Device, name: str) -> dict[str, Any]:
         "up": bool(adapter and adapter.up),
         **nics.facts(plan, device),
     }
+    return put(document, device.facts, f"{plan.node}: {device.name}")

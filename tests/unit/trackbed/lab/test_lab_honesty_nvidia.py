@@ -8,12 +8,12 @@ as volatile, and for what happened to the recording (`recording`), each with its
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from honesty import even
 from smi_node import SmiNode
 
 from trackbed.lab.state import NodeState
@@ -26,14 +26,6 @@ KEYS = {
     "command", "driver", "sku", "gpus", "nics", "all", "each", "node", "settings", "fabric",
     "volatile", "recording",
 }  # fmt: skip
-# What can have happened to a recording -> what takes the difference away, on both sides.
-RECORDING = {
-    "ends": lambda text: text.strip("\n"),
-    "line_ends": lambda text: re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE),
-    "colours": lambda text: re.sub(r"\x1b\[[0-9;]*m", "", text),
-    "tabs": lambda text: text.expandtabs(8),
-    "prompt": lambda text: re.sub(r"\A\$ .*\n", "", text),
-}
 
 
 def facts(document: dict[str, Any], count: int) -> dict[str, Any]:
@@ -56,16 +48,6 @@ def prepared(document: dict[str, Any], node: SmiNode) -> None:
     own = document.get("settings", {})
     gpus = {gpu["uuid"]: own for gpu in machine["gpus"]}
     node.settings({"fabric": {"state": document.get("fabric", "Completed")}, "gpus": gpus})
-
-
-def even(text: str, document: dict[str, Any]) -> list[str]:
-    """Return the lines, without what differs for a reason that the document gives."""
-    for happened in document.get("recording", {}):
-        text = RECORDING[happened](text)
-    for pattern in document.get("volatile", {}):
-        text, times = re.subn(pattern, "(volatile)", text, flags=re.MULTILINE)
-        assert times, f"nothing matches {pattern}"
-    return text.splitlines()
 
 
 def fields_of(text: str) -> str:

@@ -12,14 +12,11 @@ shows after a reset only. /var/lib/trackbed-lab/inforom.json holds {UUID: {ecc, 
 
 from __future__ import annotations
 
-import fcntl
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from .places import place
+from . import keeping
 
 _VOLATILE = "/lab/run/gpus.json"
 _INFOROM = "/var/lib/trackbed-lab/inforom.json"
@@ -27,39 +24,22 @@ _INFOROM = "/var/lib/trackbed-lab/inforom.json"
 
 def volatile() -> dict[str, Any]:
     """Return what ends with the boot."""
-    return _read(place(_VOLATILE))
+    return keeping.read(_VOLATILE)
 
 
 def inforom() -> dict[str, Any]:
     """Return what the GPUs' InfoROMs keep."""
-    return _read(place(_INFOROM))
+    return keeping.read(_INFOROM)
 
 
 @contextmanager
 def changing() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Give both documents to be changed, (volatile, InfoROM), and write them; others wait."""
-    paths = [place(_VOLATILE), place(_INFOROM)]
-    for path in paths:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    with paths[0].with_suffix(".lock").open("w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        documents = [_read(path) for path in paths]
-        yield documents[0], documents[1]
-        for path, document in zip(paths, documents):  # noqa: B905  (Python 3.9 runs this)
-            other = path.with_suffix(".new")
-            other.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-            other.replace(path)
+    with keeping.changing(_VOLATILE, _INFOROM) as (running, kept):
+        yield running, kept
 
 
 def of_gpu(document: dict[str, Any], uuid: str) -> dict[str, Any]:
     """Return the part of one GPU in the volatile document; it is made where there is none."""
     found: dict[str, Any] = document.setdefault("gpus", {}).setdefault(uuid, {})
     return found
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

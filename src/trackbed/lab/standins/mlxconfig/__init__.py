@@ -1,0 +1,1 @@
+"""A stand-in for mlxconfig and mstconfig: the settings that an adapter keeps."""
