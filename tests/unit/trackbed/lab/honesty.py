@@ -9,6 +9,7 @@ from typing import Any
 # What can have happened to a recording -> what takes the difference away, on both sides.
 RECORDING = {
     "ends": lambda text: text.strip("\n"),
+    "indents": lambda text: re.sub(r"^[ \t]+", "", text, flags=re.MULTILINE),
     "line_ends": lambda text: re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE),
     "colours": lambda text: re.sub(r"\x1b\[[0-9;]*m", "", text),
     "tabs": lambda text: text.expandtabs(8),

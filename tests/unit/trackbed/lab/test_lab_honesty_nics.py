@@ -19,7 +19,7 @@ from trackbed.lab.state import NodeState
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "data" / "lab" / "honesty"
 CORPUS = os.environ.get("TRACKBED_CORPUS")
-PACKAGES = {"mlxconfig": "mlxconfig"}
+PACKAGES = {"flint-query": "flint", "mlxconfig": "mlxconfig"}
 FILES = sorted(path for kind in PACKAGES for path in DOCUMENTS.glob(f"{kind}/*.yml"))
 KEYS = {"command", "sku", "nic", "facts", "node", "files", "volatile", "recording"}
 

@@ -1,0 +1,1 @@
+"""A stand-in for mlxfwreset and mstfwreset: an adapter's firmware starts anew."""
