@@ -1,7 +1,7 @@
 """The stand-ins for the tools of adapters and BMCs print what real ones have printed.
 
 Documents as in test_lab_honesty_nvidia.py; `facts` are those of the first adapter, or of the node,
-`files` are made (empty) before the program runs.
+`files` are made (empty) before the program runs, `tools` is the release of MFT.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from trackbed.lab.state import NodeState
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "data" / "lab" / "honesty"
 CORPUS = os.environ.get("TRACKBED_CORPUS")
-PACKAGES = {"flint-query": "flint", "mlxconfig": "mlxconfig"}
+PACKAGES = {"flint-query": "flint", "mlxconfig": "mlxconfig", "mlxlink": "mlxlink"}
 FILES = sorted(path for kind in PACKAGES for path in DOCUMENTS.glob(f"{kind}/*.yml"))
-KEYS = {"command", "sku", "nic", "facts", "node", "files", "volatile", "recording"}
+KEYS = {"command", "sku", "nic", "facts", "node", "files", "tools", "volatile", "recording"}
 
 
 def prepared(document: dict[str, Any], node: NicNode) -> None:
@@ -32,6 +32,7 @@ def prepared(document: dict[str, Any], node: NicNode) -> None:
     node.state(NodeState("recorded", document["sku"], overrides=overrides))
     for path in document.get("files", []):
         node.write(path, "")
+    node.write("usr/share/mft/version", document.get("tools", "4.34.1-10"))
 
 
 @pytest.mark.skipif(not CORPUS, reason="TRACKBED_CORPUS names no recorded outputs")
