@@ -1,0 +1,90 @@
+# Copyright: (c) 2026, The Trackbed developers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tables whose header is underlined by one run of dashes for each column.
+
+Private to trackbed.cluster.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing as t
+
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _pasted
+from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
+
+_RULE = re.compile(r"^\s*-{1,200}(?: {1,200}-{1,200}){1,64}\s*$")
+_DASHES = re.compile(r"-{1,200}")
+Spans = t.List[t.Tuple[int, int]]
+
+
+@dataclasses.dataclass
+class Table:
+    """One table, its rows cut into cells."""
+
+    line: int
+    """1-based line of the header."""
+    title: str
+    """The last line before the header that is neither a row nor noise."""
+    columns: list[str]
+    spans: Spans
+    rows: list[tuple[int, list[str], str]] = dataclasses.field(default_factory=list)
+    """Line, cells, and the line as it stands."""
+
+
+@dataclasses.dataclass
+class Found:
+    """What a text holds: tables, and lines that are of none."""
+
+    tables: list[Table] = dataclasses.field(default_factory=list)
+    others: list[tuple[int, str]] = dataclasses.field(default_factory=list)
+    last_line: int = 0
+    """The last line that holds anything."""
+
+
+def tables(data: Data) -> Found:
+    """Return all tables of a text."""
+    lines = _pasted.lines(data)
+    found = Found(last_line=lines[-1][0] if lines else 0)
+    current: Table | None = None
+    title = ""
+    for index, (number, line) in enumerate(lines):
+        if _is_rule(line):
+            continue
+        if index + 1 < len(lines) and _is_rule(lines[index + 1][1]):
+            spans = [one.span() for one in _DASHES.finditer(lines[index + 1][1])]
+            columns = cells(line, spans) or []
+            current = Table(number, title, columns, spans)
+            found.tables.append(current)
+            title = ""
+            continue
+        row = cells(line, current.spans) if current and not _pasted.is_noise(line) else None
+        if current is not None and row is not None:
+            current.rows.append((number, row, line))
+            continue
+        # A row that cannot be cut does not end its table.
+        if _pasted.is_noise(line) or line.rstrip().endswith(":"):
+            current = None
+        title = "" if _pasted.is_noise(line) else line.strip()
+        found.others.append((number, line.strip()))
+    return found
+
+
+def cells(line: str, spans: Spans) -> list[str] | None:
+    """Cut a line where the dashes stand, or at its blanks; None where neither gives all cells."""
+    ends = [end for _start, end in spans]
+    starts = [start for start, _end in spans]
+    between = zip(ends, starts[1:])
+    if all(not line[end:start].strip() for end, start in between) and not line[: starts[0]].strip():
+        bounds = zip(starts, [*starts[1:], len(line) + 1])
+        return [line[start:end].strip() for start, end in bounds]
+    for words in (re.split(r"\s{2,}", line.strip()), line.split()):
+        if len(words) == len(spans):
+            return words
+    return None
+
+
+def _is_rule(line: str) -> bool:
+    return bool(_RULE.match(line))
