@@ -19,7 +19,12 @@ from trackbed.lab.state import NodeState
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "data" / "lab" / "honesty"
 CORPUS = os.environ.get("TRACKBED_CORPUS")
-PACKAGES = {"flint-query": "flint", "mlxconfig": "mlxconfig", "mlxlink": "mlxlink"}
+PACKAGES = {
+    "flint-query": "flint",
+    "mlnx_qos": "mlnx_qos",
+    "mlxconfig": "mlxconfig",
+    "mlxlink": "mlxlink",
+}
 FILES = sorted(path for kind in PACKAGES for path in DOCUMENTS.glob(f"{kind}/*.yml"))
 KEYS = {"command", "sku", "nic", "facts", "node", "files", "tools", "volatile", "recording"}
 

@@ -1,0 +1,1 @@
+"""A stand-in for mlnx_qos: trust, flow control and traffic classes of a port."""
