@@ -196,3 +196,11 @@ def test_modules_build_where_the_kernel_is_known(
     assert f"version={driver}\0".encode() in data
     assert f"vermagic={release} ".encode() in data
     assert b"depends=nvidia\0" in (build / "nvidia-uvm.ko").read_bytes()
+
+
+def test_the_vendors_tools_for_adapters_say_which_release_they_are():
+    tree = tree_of(one(DEBIAN, "mft", "3.2.1"), MACHINE.multiarch)
+    assert tree[PurePosixPath("usr/share/mft/version")].content == b"4.34.1-10\n"
+    entry = tree[PurePosixPath("usr/bin/mlxconfig")]
+    assert entry.mode == 0o755
+    assert b"standins.mlxconfig.main" in entry.content
