@@ -10,7 +10,7 @@ import json
 import uuid
 from typing import Any
 
-from trackbed.lab.hardware import infiniband, nics, processors
+from trackbed.lab.hardware import bmc, infiniband, nics, processors
 from trackbed.lab.hardware.capabilities import trained
 from trackbed.lab.hardware.facts import merged, put
 from trackbed.lab.hardware.gpu import GpuModel, gpu_models, link_counters
@@ -27,16 +27,19 @@ def machine_of(plan: Plan, state: NodeState) -> dict[str, Any]:
     rdma = infiniband.names(plan)
     adapters = [device for device in plan.devices if device.address in rdma]
     switches = [d for d in plan.devices if (d.name or "").startswith("nvswitch:")]
+    found = [_gpu(plan, device, index) for index, device in enumerate(gpus)]
+    cards = [_nic(plan, device, rdma[device.address]) for device in adapters]
     document = {
         "schema": SCHEMA,
         "node": state.name,
         "sku": plan.sku,
         "processors": processors.processors(plan),
         "numa": processors.numa(plan),
-        "gpus": [_gpu(plan, device, index) for index, device in enumerate(gpus)],
-        "nics": [_nic(plan, device, rdma[device.address]) for device in adapters],
+        "gpus": found,
+        "nics": cards,
         "nic_settings": nics.settings(plan),
         "nvswitches": [{"device": d.name, "pci": d.address} for d in switches],
+        "bmc": bmc.controller(plan, found, cards),
         "topology": matrix(plan, [d for d in (*gpus, *adapters) if d.name]),
     }
     return put(document, plan.facts, plan.node)

@@ -21,6 +21,9 @@ DOCUMENTS = Path(__file__).resolve().parents[3] / "data" / "lab" / "honesty"
 CORPUS = os.environ.get("TRACKBED_CORPUS")
 PACKAGES = {
     "flint-query": "flint",
+    "ipmitool-mc": "ipmitool",
+    "ipmitool-sdr": "ipmitool",
+    "ipmitool-sel": "ipmitool",
     "mlnx_qos": "mlnx_qos",
     "mlxconfig": "mlxconfig",
     "mlxlink": "mlxlink",

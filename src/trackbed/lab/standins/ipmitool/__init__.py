@@ -1,0 +1,1 @@
+"""A stand-in for ipmitool: the management controller of the server that it runs on."""
