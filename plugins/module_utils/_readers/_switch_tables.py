@@ -15,8 +15,11 @@ import typing as t
 from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _pasted
 from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data
 
-_RULE = re.compile(r"^\s*-{1,200}(?: {1,200}-{1,200}){1,64}\s*$")
-_DASHES = re.compile(r"-{1,200}")
+# NVUE ends the dashes of a column that it cut with an ellipsis.
+_RULE = re.compile(r"^\s*-{1,200}\u2026?(?: {1,200}-{1,200}\u2026?){1,64}\s*$")
+_LINE = re.compile(r"^\s*[-=*_]{3,200}$")
+_COMMAND = re.compile(r"(?:^|[#$>] ?)((?:nv )?show [a-z].{0,200})$")
+_DASHES = re.compile(r"-{1,200}\u2026?")
 Spans = t.List[t.Tuple[int, int]]
 
 
@@ -29,7 +32,10 @@ class Table:
     title: str
     """The last line before the header that is neither a row nor noise."""
     columns: list[str]
+    """In lower case."""
     spans: Spans
+    command: str = ""
+    """The last command that a prompt showed before it: `nv show interface swp1 counters`."""
     rows: list[tuple[int, list[str], str]] = dataclasses.field(default_factory=list)
     """Line, cells, and the line as it stands."""
 
@@ -49,27 +55,37 @@ def tables(data: Data) -> Found:
     lines = _pasted.lines(data)
     found = Found(last_line=lines[-1][0] if lines else 0)
     current: Table | None = None
-    title = ""
+    title = command = ""
     for index, (number, line) in enumerate(lines):
         if _is_rule(line):
             continue
         if index + 1 < len(lines) and _is_rule(lines[index + 1][1]):
             spans = [one.span() for one in _DASHES.finditer(lines[index + 1][1])]
-            columns = cells(line, spans) or []
-            current = Table(number, title, columns, spans)
+            columns = [" ".join(one.lower().split()) for one in cells(line, spans) or []]
+            current = Table(number, title, columns, spans, command)
             found.tables.append(current)
             title = ""
             continue
-        row = cells(line, current.spans) if current and not _pasted.is_noise(line) else None
-        if current is not None and row is not None:
+        asked, noise = _COMMAND.search(line.strip()), _pasted.is_noise(line)
+        row = cells(line, current.spans) if current and not noise and not asked else None
+        if current is not None and row is not None and not _begins(lines, index):
             current.rows.append((number, row, line))
             continue
         # A row that cannot be cut does not end its table.
-        if _pasted.is_noise(line) or line.rstrip().endswith(":"):
+        if noise or asked or line.rstrip().endswith(":"):
             current = None
-        title = "" if _pasted.is_noise(line) else line.strip()
-        found.others.append((number, line.strip()))
+        if asked:
+            command = asked.group(1)
+        if not _LINE.match(line):
+            title = "" if noise or asked else line.strip()
+        if not asked:
+            found.others.append((number, line.strip()))
     return found
+
+
+def _begins(lines: list[tuple[int, str]], index: int) -> bool:
+    """Return whether this line is the title of a section: double signs stand below it."""
+    return index + 1 < len(lines) and lines[index + 1][1].strip().startswith("===")
 
 
 def cells(line: str, spans: Spans) -> list[str] | None:

@@ -75,7 +75,6 @@ def read(data: Data) -> Reading:
     found = _switch_tables.tables(data)
     read_any = listed = False
     for table in found.tables:
-        table.columns = [" ".join(one.lower().split()) for one in table.columns]
         handler = _sonic_tables.handler_of(table) if table.columns else None
         if handler is None:
             _plain.note(reading, "other_format", "a table that is not known", line=table.line)
