@@ -144,7 +144,7 @@ def listed(value: t.Any) -> list[int] | None:
 
 def take_port(reading: Reading, name: str, tree: Tree, line: int | None = None) -> None:
     """Take the tree of one interface: its link, statistics, queues and neighbours."""
-    port = part(reading, f"port:{_switch_fields.key(name)}")
+    port = _switch_fields.port_named(reading, name)
     link = _json.as_dict(tree.get("link"))
     if _json.text_of(tree.get("type")):
         port.values["port_type"] = _json.text_of(tree["type"])

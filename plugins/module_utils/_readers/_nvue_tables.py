@@ -111,7 +111,7 @@ def _ports(reading: Reading, table: Table) -> None:
         }
         tree = {"link": {leaf: word for leaf, word in link.items() if word}}
         _nvue.take_port(reading, name, tree, number)
-        port = part(reading, f"port:{_switch_fields.key(name)}")
+        port = _switch_fields.port_named(reading, name)
         for column in ("oper_state", "admin_state", "speed_mbit_per_s", "mtu_b"):
             port.values.setdefault(column, None)
         for column, value in _TEXTS.items():
@@ -127,13 +127,13 @@ def _basic(reading: Reading, table: Table) -> None:
     for number, cells, _line in table.rows:
         row = dict(zip(table.columns, cells))
         if re.match(r"^[A-Za-z][\w./-]{0,40}$", row["interface"]):
-            port = part(reading, f"port:{_switch_fields.key(row['interface'])}")
+            port = _switch_fields.port_named(reading, row["interface"])
             for column, name in _BASIC.items():
                 _nvue.put_size(reading, port, name, row.get(column), number)
 
 
 def _counters(reading: Reading, table: Table) -> None:
-    port = part(reading, f"port:{_switch_fields.key(port_of(table))}")
+    port = _switch_fields.port_named(reading, port_of(table))
     for number, cells, _line in table.rows:
         row = dict(zip(table.columns, cells))
         names = _COUNTERS.get(row["counter"].lower(), (None, None))
@@ -144,7 +144,7 @@ def _counters(reading: Reading, table: Table) -> None:
 
 def _numbered(reading: Reading, table: Table) -> None:
     sort, names = _NUMBERED[table.columns[0]]
-    port = part(reading, f"port:{_switch_fields.key(port_of(table))}")
+    port = _switch_fields.port_named(reading, port_of(table))
     for number, cells, line in table.rows:
         if not re.match(r"^[0-9]{1,3}$", cells[0]):
             _plain.malformed(reading, number, line, "a row that begins with a number")

@@ -121,7 +121,7 @@ def _port(reading: Reading, row: Row, number: int) -> Entity | None:
     if not name or len(name) > 80:
         _plain.note(reading, "malformed", "a row without the name of a port", line=number)
         return None
-    return part(reading, f"port:{_switch_fields.key(name)}")
+    return _switch_fields.port_named(reading, name)
 
 
 def _put(
@@ -222,7 +222,8 @@ def _watchdog(reading: Reading, row: Row, number: int) -> None:
         says = "a queue is written as `PORT:NUMBER`"
         _plain.note(reading, "malformed", says, line=number, verbatim=row["queue"])
         return
-    entity = part(reading, f"port:{_switch_fields.key(port)}/watchdog:{queue}")
+    path = _switch_fields.port_named(reading, port).path
+    entity = part(reading, f"{path}/watchdog:{queue}")
     word = row.get("status", "")
     if word and absence(word) is None:
         known = {"operational": "operational", "stormed": "stormed"}.get

@@ -37,6 +37,7 @@ _FEC_WORDS = {
     "auto": "auto",
 }
 PORT = {
+    "name": Field(str, "name of the port, as printed; in the path `/` and `:` are `_`"),
     "alias": Field(str, "second name of the port"),
     "description": Field(str, "description that was given to it"),
     "oper_state": Field(str, "state of the link", values=STATES),
@@ -253,6 +254,14 @@ def part(reading: Reading, path: str) -> Entity:
 def key(name: str) -> str:
     """Return the name of a port as it stands in a path: `Ethernet1/1` is `Ethernet1_1`."""
     return re.sub(r"[/:\s]", "_", name)
+
+
+def port_named(reading: Reading, name: str) -> Entity:
+    """Return the entity of the port with this name; `0` is that of an output that names none."""
+    port = part(reading, f"port:{key(name)}")
+    if name != "0":
+        port.values.setdefault("name", name)
+    return port
 
 
 def neighbour(reading: Reading, interface: str) -> Entity:
