@@ -20,6 +20,7 @@ _RULE = re.compile(r"^\s*-{1,200}\u2026?(?: {1,200}-{1,200}\u2026?){1,64}\s*$")
 _LINE = re.compile(r"^\s*[-=*_]{3,200}$")
 _COMMAND = re.compile(r"(?:^|[#$>] ?)((?:nv )?show [a-z].{0,200})$")
 _DASHES = re.compile(r"-{1,200}\u2026?")
+_GROUP = re.compile(r"\S+(?: \S+){0,40}")
 Spans = t.List[t.Tuple[int, int]]
 
 
@@ -89,7 +90,7 @@ def _begins(lines: list[tuple[int, str]], index: int) -> bool:
 
 
 def cells(line: str, spans: Spans) -> list[str] | None:
-    """Cut a line where the dashes stand, or at its blanks; None where neither gives all cells."""
+    """Cut a line where the dashes stand, or at its blanks; None where nothing gives all cells."""
     ends = [end for _start, end in spans]
     starts = [start for start, _end in spans]
     between = zip(ends, starts[1:])
@@ -99,7 +100,25 @@ def cells(line: str, spans: Spans) -> list[str] | None:
     for words in (re.split(r"\s{2,}", line.strip()), line.split()):
         if len(words) == len(spans):
             return words
-    return None
+    return _by_overlap(line, spans)
+
+
+def _by_overlap(line: str, spans: Spans) -> list[str] | None:
+    """Give each word, or words with single blanks, to the dashes that it stands over.
+
+    Lines that people have edited are a column or two out of place.
+    """
+    found = [""] * len(spans)
+    for word in _GROUP.finditer(line):
+        over = [
+            index
+            for index, (start, end) in enumerate(spans)
+            if word.start() < end and word.end() > start
+        ]
+        if len(over) != 1 or found[over[0]]:
+            return None
+        found[over[0]] = word.group(0)
+    return found if sum(map(bool, found)) > 1 else None
 
 
 def _is_rule(line: str) -> bool:

@@ -41,6 +41,7 @@ _WORDS = re.compile(
     r"^(?:Last table change time|Number of table |Egress Queue Counters|Ingress |Class$"
     r"|Totals\b|=====|Port-Channel members|[\w.-]{1,63}>$)"
 )
+_LONGEST = 500  # no table of EOS is as wide; keeps the time of every pattern bounded
 _NAME = re.compile(r"^([A-Za-z][\w.-]{0,62})(?:\([\w-]{1,30}\))?[#>] ?show ")
 
 
@@ -60,7 +61,7 @@ def read(data: Data) -> Reading:
     name: str | None = None
     read_any = listed = False
     for number, line in lines:
-        word = line.strip()
+        word = line.strip()[:_LONGEST]
         asked = _NAME.match(word)
         if asked or _eos.COMMAND.search(word):
             name = name or (asked.group(1) if asked else None)

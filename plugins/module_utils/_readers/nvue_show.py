@@ -89,9 +89,13 @@ def read(data: Data) -> Reading:
 
 def _cut(reading: Reading, table: _switch_tables.Table, last_line: int) -> None:
     """Drop the last row of the text where it lacks cells that are never empty."""
+    if not table.rows or table.rows[-1][0] != last_line:
+        return
+    number, cells, line = table.rows[-1]
     counts = table.columns[0] in ("counter", "traffic-class", "priority-group", "switch-priority")
-    if counts and table.rows and table.rows[-1][0] == last_line and not table.rows[-1][1][-1]:
-        number, _cells, line = table.rows.pop()
+    typed = table.columns.index("type") if "type" in table.columns else None
+    if (counts and not cells[-1]) or (typed is not None and cells[0] and not cells[typed]):
+        table.rows.pop()
         says = "the last row ends early; it is not read"
         _plain.note(reading, "truncated", says, line=number, verbatim=line.strip())
 
