@@ -7,6 +7,7 @@ from dataclasses import replace
 from trackbed.errors import UsageError
 from trackbed.lab.hardware.effects import FAULTS
 from trackbed.lab.hardware.fault import Fault, fault_named
+from trackbed.lab.hardware.machine import machine_of
 from trackbed.lab.hardware.plan import healthy_plan, plan_of
 from trackbed.lab.state import WHOLE_NODE, FaultMark, NodeState
 
@@ -53,7 +54,7 @@ def apply(state: NodeState, target: str, kind: str) -> NodeState:
     if mark in state.faults:
         return state
     after = replace(state, faults=(*state.faults, mark))
-    plan_of(after)  # refuses what cannot be
+    machine_of(plan_of(after), after)  # refuses what cannot be
     return after
 
 

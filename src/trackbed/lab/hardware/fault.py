@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trackbed.errors import UsageError
-from trackbed.lab.hardware.model import Device, Plan
+from trackbed.lab.hardware.model import Device, Line, Lines, Plan
+
+__all__ = ["Fault", "Line", "Lines", "fault_named", "logged", "table", "the"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,11 @@ class Fault:
 def table(*faults: Fault) -> Mapping[str, Fault]:
     """Return faults by their kinds."""
     return {fault.kind: fault for fault in faults}
+
+
+def logged(plan: Plan, kind: str, target: str, lines: Lines) -> Plan:
+    """Return a plan in whose kernel log a fault has left these lines."""
+    return replace(plan, log={**plan.log, (kind, target): lines})
 
 
 def fault_named(kind: str, faults: Mapping[str, Fault]) -> Fault:

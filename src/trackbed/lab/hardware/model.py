@@ -146,6 +146,17 @@ class Device:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A line of the kernel's log."""
+
+    level: int  # as syslog counts: 3 err, 4 warning, 6 info
+    text: str
+
+
+Lines = tuple[Line, ...]
+
+
+@dataclass(frozen=True)
 class Plan:
     """The whole hardware of one node, before it becomes bytes."""
 
@@ -157,6 +168,7 @@ class Plan:
     platform: Platform
     devices: tuple[Device, ...] = field(default_factory=tuple)
     facts: Mapping[str, Any] = field(default_factory=dict)  # as a device's, of the whole node
+    log: Mapping[tuple[str, str], Lines] = field(default_factory=dict)  # by fault: kind, target
 
     def find(self, target: str) -> Device | None:
         """Return the device with this name or address."""
