@@ -187,10 +187,10 @@ def take_neighbours(reading: Reading, name: str, body: Body, line: int) -> None:
         _plain.note(reading, "missing_value", says, line=line)
     for one in _json.dicts(body.get("lldpNeighborInfo"))[:64]:
         far = _json.as_dict(one.get("neighborInterfaceInfo"))
-        entity = _switch_fields.neighbour(reading, name)
         port = _json.text_of(far.get("interfaceId_v2")) or _json.text_of(far.get("interfaceId"))
-        entity.values["switch_name"] = _json.text_of(one.get("systemName"))
-        entity.values["port"] = port.strip('"') or None if port else None
+        port = port.strip('"') or None if port else None
+        host = _json.text_of(one.get("systemName"))
+        entity = _switch_fields.neighbour(reading, name, host, port)
         entity.values["port_description"] = _json.text_of(far.get("interfaceDescription"))
         entity.values["ttl_s"] = _json.integer_of(far.get("ttl", one.get("ttl")))
         able = _json.as_dict(one.get("systemCapabilities"))
@@ -206,9 +206,8 @@ def take_neighbour(reading: Reading, body: Body, line: int) -> None:
             reading, "missing_value", "a neighbour without a port of this switch", line=line
         )
         return
-    entity = _switch_fields.neighbour(reading, name)
-    entity.values["switch_name"] = _json.text_of(body.get("neighborDevice"))
-    entity.values["port"] = _json.text_of(body.get("neighborPort"))
+    far = [_json.text_of(body.get(one)) for one in ("neighborDevice", "neighborPort")]
+    entity = _switch_fields.neighbour(reading, name, *far)
     entity.values["ttl_s"] = _json.integer_of(body.get("ttl"))
 
 

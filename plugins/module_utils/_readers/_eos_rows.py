@@ -124,9 +124,7 @@ def _neighbour(reading: Reading, header: str, row: str, number: int) -> bool:
     cells = list(found.groups()) if found else words
     if len(cells) != 4 or not re.match(r"^[0-9]{1,6}$", cells[3]):
         return False
-    entity = _switch_fields.neighbour(reading, long_name(cells[0]))
-    entity.values["switch_name"] = cells[1]
-    entity.values["port"] = cells[2]
+    entity = _switch_fields.neighbour(reading, long_name(cells[0]), cells[1], cells[2])
     entity.values["ttl_s"] = int(cells[3])
     return bool(header) and number > 0
 

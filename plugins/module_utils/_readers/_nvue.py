@@ -252,8 +252,8 @@ def _roce_counters(reading: Reading, port: Entity, tree: Tree, line: int | None)
 
 def _neighbour(reading: Reading, interface: str, name: str, body: t.Any) -> None:
     tree = _json.as_dict(body)
-    entity = _switch_fields.neighbour(reading, interface)
     chassis, port = _json.as_dict(tree.get("chassis")), _json.as_dict(tree.get("port"))
-    entity.values["switch_name"] = _json.text_of(chassis.get("system-name")) or name.strip() or None
-    entity.values["port"] = _json.text_of(port.get("name")) or _json.text_of(port.get("id"))
+    far = _json.text_of(chassis.get("system-name")) or name.strip() or None
+    place = _json.text_of(port.get("name")) or _json.text_of(port.get("id"))
+    entity = _switch_fields.neighbour(reading, interface, far, place)
     entity.values["port_description"] = _json.text_of(port.get("description"))

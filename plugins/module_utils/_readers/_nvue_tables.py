@@ -118,9 +118,8 @@ def _ports(reading: Reading, table: Table) -> None:
             if column in row:
                 port.values[value] = row[column] or None
         if row.get("remote host") or row.get("remote port"):
-            neighbour = _switch_fields.neighbour(reading, name)
-            neighbour.values["switch_name"] = row.get("remote host") or None
-            neighbour.values["port"] = row.get("remote port") or None
+            far = [row.get(one) or None for one in ("remote host", "remote port")]
+            _switch_fields.neighbour(reading, name, *far)
 
 
 def _basic(reading: Reading, table: Table) -> None:

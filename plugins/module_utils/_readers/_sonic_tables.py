@@ -91,6 +91,21 @@ _QUEUE = {
     "ecnmarked/pkts": "ecn_marked_packets",
     "ecnmarked/bytes": "ecn_marked_bytes",
 }
+_GREEN = {
+    "green_min_threshold": "ecn_min_threshold_b",
+    "green_max_threshold": "ecn_max_threshold_b",
+    "green_drop_probability": "ecn_probability_pct",
+}
+ECN_MODES = (
+    "ecn_none",
+    "ecn_green",
+    "ecn_yellow",
+    "ecn_red",
+    "ecn_green_yellow",
+    "ecn_green_red",
+    "ecn_yellow_red",
+    "ecn_all",
+)
 _WATCHDOG = {
     "storm detected/restored": ("storms_detected", "storms_restored"),
     "tx ok/drop": ("tx_packets", "tx_drops"),
@@ -111,6 +126,7 @@ def handler_of(table: Table) -> Handler | None:
         (first == "port" and {"counter/pkts", "drop/pkts"} <= others, _queue),
         (first == "port" and all(_LAST.match(one) for one in others), _pool(table)),
         (first == "queue" and "storm detected/restored" in others, _watchdog),
+        (first.startswith("profile: "), _profile(table)),
         (first == "localport" and "remotedevice" in others, _lldp),
     )
     return next((handler for fits, handler in cases if fits), None)
@@ -216,6 +232,27 @@ def _pool(table: Table) -> Handler:
     return take
 
 
+def _profile(table: Table) -> Handler:
+    """Return what reads a profile of WRED: packets are green unless a policer says otherwise."""
+    name = table.header.partition(":")[2].strip()[:80]
+
+    def take(reading: Reading, row: Row, number: int) -> None:
+        leaf, word = list(row.values())[:2]
+        profile = part(reading, f"profile:{_switch_fields.key(name)}")
+        settings = profile.values.setdefault("settings", {})
+        if isinstance(settings, dict) and len(settings) < 64 and leaf:
+            settings[leaf[:60]] = word[:60] or None
+        if leaf == "ecn":
+            known = {one: one for one in ECN_MODES}.get
+            _switch_fields.verbatim(reading, profile, "ecn_mode", word, known, number)
+        elif leaf == "wred_green_enable":
+            profile.values["wred_enabled"] = {"true": True, "false": False}.get(word.lower())
+        elif leaf in _GREEN:
+            _put(reading, profile, _GREEN[leaf], word, count, number)
+
+    return take
+
+
 def _watchdog(reading: Reading, row: Row, number: int) -> None:
     port, mark, queue = row["queue"].rpartition(":")
     if not mark or not port or not re.match(r"^[0-9]{1,3}$", queue):
@@ -240,15 +277,10 @@ def _watchdog(reading: Reading, row: Row, number: int) -> None:
 
 
 def _lldp(reading: Reading, row: Row, number: int) -> None:
-    entity = _switch_fields.neighbour(reading, row["localport"])
-    names = {
-        "switch_name": "remotedevice",
-        "port": "remoteportid",
-        "port_description": "remoteportdescr",
-    }
-    for name, column in names.items():
-        if column in row:
-            entity.values[name] = row[column] or None
+    far = [row.get(one) or None for one in ("remotedevice", "remoteportid")]
+    entity = _switch_fields.neighbour(reading, row["localport"], *far)
+    if "remoteportdescr" in row:
+        entity.values["port_description"] = row["remoteportdescr"] or None
     letters = row.get("capability", "")
     entity.values["capabilities"] = [_CAPABILITIES.get(one, one) for one in letters[:16]]
     if entity.values.get("port") is None:

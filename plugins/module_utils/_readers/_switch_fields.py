@@ -16,6 +16,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     Entity,
     Field,
     Reading,
+    Value,
 )
 
 STATES = ("up", "down")
@@ -264,14 +265,23 @@ def port_named(reading: Reading, name: str) -> Entity:
     return port
 
 
-def neighbour(reading: Reading, interface: str) -> Entity:
-    """Return a new entity `neighbour:<port>`, with `_2` for a second one at the same port."""
+def neighbour(reading: Reading, interface: str, name: str | None, port: str | None) -> Entity:
+    """Return the entity `neighbour:<port>`, with `_2` for a second one at the same port.
+
+    A neighbour that an earlier table has told of already is that one again.
+    """
     base = f"neighbour:{key(interface) or 'unnamed'}"
     path, number = base, 1
-    while reading.added(path) is not None and number < 256:
+    values: dict[str, Value] = {"interface": interface.strip() or None}
+    values.update({"switch_name": name, "port": port})
+    known = reading.added(path)
+    while known is not None and number < 64:
+        if all(known.values[one] == values[one] for one in values):
+            return known
         number += 1
         path = f"{base}_{number}"
-    return reading.add(Entity(path, values={"interface": interface.strip() or None}))
+        known = reading.added(path)
+    return reading.add(Entity(path, values=values))
 
 
 def summary(reading: Reading, name: str | None, listed: bool) -> None:

@@ -37,6 +37,8 @@ class Table:
     spans: Spans
     command: str = ""
     """The last command that a prompt showed before it: `nv show interface swp1 counters`."""
+    header: str = ""
+    """The header as it stands."""
     rows: list[tuple[int, list[str], str]] = dataclasses.field(default_factory=list)
     """Line, cells, and the line as it stands."""
 
@@ -60,10 +62,11 @@ def tables(data: Data) -> Found:
     for index, (number, line) in enumerate(lines):
         if _is_rule(line):
             continue
-        if index + 1 < len(lines) and _is_rule(lines[index + 1][1]):
+        below = lines[index + 1][1] if index + 1 < len(lines) else ""
+        if _is_rule(below) and not _closes(current, line, below):
             spans = [one.span() for one in _DASHES.finditer(lines[index + 1][1])]
             columns = [" ".join(one.lower().split()) for one in cells(line, spans) or []]
-            current = Table(number, title, columns, spans, command)
+            current = Table(number, title, columns, spans, command, line.strip())
             found.tables.append(current)
             title = ""
             continue
@@ -82,6 +85,16 @@ def tables(data: Data) -> Found:
         if not asked:
             found.others.append((number, line.strip()))
     return found
+
+
+def _closes(table: Table | None, line: str, below: str) -> bool:
+    """Return whether the dashes below this row end its table, which has some above it, too.
+
+    SONiC draws its profiles of ECN so, with the name of the profile above the dashes.
+    """
+    if table is None or not table.header.startswith("Profile: ") or line.startswith("Profile: "):
+        return False
+    return [one.span() for one in _DASHES.finditer(below)] == table.spans
 
 
 def _begins(lines: list[tuple[int, str]], index: int) -> bool:

@@ -6,8 +6,8 @@
 Format: tables with an underlined header, one or several in one text. Read are `interfaces`
 `status`, `description`, `counters` (`errors`, `rates`, `fec-stats` too) and `transceiver
 presence`; `pfc counters`, `priority`, `asymmetric`; `queue counters` (`--voq` too) and
-`watermark`; `priority-group drop counters` and `watermark`; `pfcwd stats` and `config`; `lldp
-table`. Where a table comes twice, the last stands. Versions: SONiC 201811 to 202505.
+`watermark`; `priority-group drop counters` and `watermark`; `pfcwd stats` and `config`; `ecn`;
+`lldp table`. Where a table comes twice, the last stands. Versions: SONiC 201811 to 202505.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._readers import (
     _switch_fields,
     _switch_tables,
 )
-from ansible_collections.trackbed.cluster.plugins.module_utils._reading import Reading
+from ansible_collections.trackbed.cluster.plugins.module_utils._reading import Field, Reading
 from ansible_collections.trackbed.cluster.plugins.module_utils._text import Data, decode
 
 KIND = "sonic-show"
@@ -42,6 +42,14 @@ FIELDS = {
     "pg": _switch_fields.GROUP,
     "watchdog": _switch_fields.WATCHDOG,
     "neighbour": _switch_fields.NEIGHBOUR,
+    "profile": {
+        "ecn_mode": Field(str, "colours that are marked", values=_sonic_tables.ECN_MODES),
+        "wred_enabled": Field(bool, "green packets are thrown away early, or marked"),
+        "ecn_min_threshold_b": Field(int, "fill at which marking of green packets begins", "B"),
+        "ecn_max_threshold_b": Field(int, "fill at which it reaches its full rate", "B"),
+        "ecn_probability_pct": Field(int, "rate of marking at that fill", "%"),
+        "settings": Field(dict, "all settings, as printed"),
+    },
 }
 _HEADER = re.compile(
     r"(?m)^[ \t|>]*(?:Interface +(?:Lanes +Speed +MTU|Oper +Admin|Lossless priorities|Asymmetric)"
@@ -49,12 +57,15 @@ _HEADER = re.compile(
     r"|Port +(?:PG|UC|MC|ALL)[08] |QUEUE +STATUS +STORM DETECTED/RESTORED|Port +Presence\b"
     r"|PORT +ACTION +DETECTION TIME|LocalPort +RemoteDevice +RemotePortID)"
 )
+_PROFILE = re.compile(r"(?m)^[ \t|>]*Profile: \S{1,60}\n[ \t|>]*-{5,60}  -{3,40}\n(?=.{0,40}\S)")
+_SETTING = re.compile(r"(?m)^[ \t|>]*(?:ecn  +ecn_|green_min_threshold  )")
 _ERROR = re.compile(r"^(?:Usage: show |Error: |Traceback |Root privileges|Cannot find |Failed to )")
 _PROMPT = re.compile(r"^[a-z_][\w.-]{0,31}@([\w.-]{1,63}):[^$#\s]{0,80}[$#]")
 _TOTAL = re.compile(r"^Total entries displayed: +([0-9]{1,6})$")
 # Titles and remarks that stand beside the tables and say nothing of their own.
 _WORDS = re.compile(
-    r"^(?:For namespace\b|Capability codes:|Last cached time was|Reminder: |Changed polling|"
+    r"^(?:For namespace\b|Namespace asic|Capability codes:|Last cached time was"
+    r"|Reminder: |Changed polling|"
     r"Ingress |Egress |Total number of |Try [`'\"]|Showing |Global |Counters? .{0,40}cleared|"
     r"BIG_RED_SWITCH|Linecard)"
 )
@@ -62,14 +73,16 @@ _WORDS = re.compile(
 
 def recognise(text: str) -> int:
     """Return how surely this text is of this kind, 0 to 100."""
-    return 95 if _HEADER.search(text) else 0
+    if _HEADER.search(text):
+        return 95
+    return 93 if _PROFILE.search(text) and _SETTING.search(text) else 0
 
 
 def read(data: Data) -> Reading:
     """Read one or several outputs.
 
     Entities: "", `port:<name>` with `priority:<n>`, `queue:<name>`, `pg:<n>` and
-    `watchdog:<n>` below it, and `neighbour:<port>`.
+    `watchdog:<n>` below it, `neighbour:<port>`, and `profile:<name>` of ECN.
     """
     reading = Reading(KIND, tool_name="show")
     found = _switch_tables.tables(data)
@@ -86,9 +99,9 @@ def read(data: Data) -> Reading:
     if not read_any:
         return _plain.nothing(reading, "a table of SONiC's `show`")
     _switch_fields.summary(reading, _name(data), listed)
-    count = reading.entities[0].values.get("neighbour_count")
-    if total is not None and listed and total != count:
-        says = f"{total} entries are said to be there, {count} are"
+    rows = sum(len(one.rows) for one in found.tables if one.columns[:1] == ["localport"])
+    if total is not None and listed and total != rows:
+        says = f"{total} entries are said to be there, {rows} are"
         _plain.note(reading, "inconsistent", says, field="neighbour_count")
     return reading
 
