@@ -97,7 +97,10 @@ def _own(hostvars: t.Any, name: str) -> dict[str, t.Any]:
 def _result(run: str, findings: list[Finding], may_fail: bool) -> dict[str, t.Any]:
     code = exit_code(findings)
     counts = Counter(one.verdict for one in findings)
-    told = [one.says for one in findings if one.verdict in ("fail", "warn", "unknown")]
+    # A node that gave nothing says the same for every check.
+    told = list(
+        dict.fromkeys(one.says for one in findings if one.verdict in ("fail", "warn", "unknown"))
+    )
     rest = [f"and {len(told) - _TOLD} more"] if len(told) > _TOLD else []
     word = _WORDS.get(code, "unknown")
     return {

@@ -31,18 +31,24 @@ Evidence = Mapping[str, Sequence[t.Any]]
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One check, as `checks.yml` declares it."""
+    """One check, as a file in `checks/` declares it."""
 
     id: str
     title: str
-    reads: str
-    """The source whose document it needs."""
+    reads: tuple[str, ...]
+    """The sources that can tell, best first: one document of one of them is needed."""
     rule: str
-    params: Mapping[str, str]
+    params: Mapping[str, t.Any]
     severity: str
     action: str
     explains: str
     sources: tuple[str, ...]
+    vendor: str = ""
+    """Only nodes with GPUs of this maker have what it looks at; empty: all nodes."""
+    only_with: str = ""
+    """A source; a node where that is absent has not what the check looks at."""
+    optional: bool = False
+    """Whether a run need not read the source, nor a node have it: then nothing is said."""
 
     def finding(self, entity: str, verdict: str, says: str, **more: t.Any) -> Finding:
         """Return a finding of this check."""
@@ -81,19 +87,56 @@ def need_document(check: Check, case: Case, node: str) -> Document | Finding:
     if not views:
         says = f"{node} gave no evidence in this run."
         return check.finding(node, UNKNOWN, says, action="reach_node")
-    document = views.get(check.reads)
-    if document is None:
-        says = f"{node} gave no {check.reads} evidence in this run."
-        return check.finding(node, UNKNOWN, says, action="repeat")
-    if document.quality == _reading.NOT_APPLICABLE:
-        says = f"{check.reads} does not apply to {node}: {document.reason}."
+    without = views.get(check.only_with)
+    if without is not None and without.quality == _reading.ABSENT:
+        return _not_judged(check, node, without)
+    found = [views[source] for source in check.reads if source in views]
+    if found:
+        return _usable(check, node, found)
+    says = f"{node} gave no {' or '.join(check.reads)} evidence in this run."
+    if check.optional:
         return check.finding(node, SKIP, says)
-    if document.quality in _NOTHING:
-        happened, action = _NOTHING[document.quality]
-        says = f"{check.reads} on {node} {happened}: {document.reason}."
-        more = {"actual": document.quality, "action": action, "evidence": document.evidence}
-        return check.finding(node, UNKNOWN, says, **more)
-    return document
+    return check.finding(node, UNKNOWN, says, action="repeat")
+
+
+def _usable(check: Check, node: str, found: Sequence[Document]) -> Document | Finding:
+    """Return the best document, or the finding that it leaves nothing to judge."""
+    document = next((one for one in found if one.quality not in _NOTHING), found[0])
+    if document.quality == _reading.NOT_APPLICABLE:
+        says = f"{document.source} does not apply to {node}: {document.reason}."
+        return check.finding(node, SKIP, says, evidence=document.evidence)
+    if document.quality == _reading.ABSENT and check.optional:
+        return _not_judged(check, node, document)
+    return _nothing(check, node, document) if document.quality in _NOTHING else document
+
+
+def _not_judged(check: Check, node: str, document: Document) -> Finding:
+    says = f"Not judged on {node}: {document.reason}."
+    return check.finding(node, SKIP, says, evidence=document.evidence)
+
+
+def is_absent(check: Check, case: Case, node: str) -> Document | None:
+    """Return the document that says that what the check reads is not there, or None."""
+    found = [case.views[node][source] for source in check.reads if source in case.views[node]]
+    missing = (_reading.ABSENT, _reading.NOT_APPLICABLE)
+    return found[0] if found and all(one.quality in missing for one in found) else None
+
+
+def _nothing(check: Check, node: str, document: Document) -> Finding:
+    """Return the finding about a document that leaves nothing to judge."""
+    happened, action = _NOTHING[document.quality]
+    says = f"{document.source} on {node} {happened}: {document.reason}."
+    more = {"actual": document.quality, "action": action, "evidence": document.evidence}
+    return check.finding(node, UNKNOWN, says, **more)
+
+
+def other_vendor(check: Check, case: Case, node: Node) -> Finding | None:
+    """Return the finding that a check for another maker's GPUs has nothing to look at here."""
+    sku = case.skus.get(node.sku or "")
+    if not check.vendor or sku is None or sku.gpu_vendor == check.vendor:
+        return None
+    says = f"Not judged on {node.name}: {sku.sku} has no GPUs of {check.vendor}."
+    return check.finding(node.name, SKIP, says)
 
 
 def need_sku(check: Check, case: Case, node: Node) -> Sku | Finding:

@@ -37,6 +37,13 @@ class Thing:
     path: str
     ids: Mapping[str, t.Any]
     values: Mapping[str, t.Any]
+    notes: Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
+    """Value name -> what the format did to it (ADR 2)."""
+
+    @property
+    def sort(self) -> str:
+        """What it is: "" for a node, "gpu", "nic/port"."""
+        return "/".join(part.split(":", 1)[0] for part in self.path.split("/")[1:])
 
     def integer(self, name: str) -> int | None:
         """Return a whole number, or None where it is missing or of another type."""
@@ -69,10 +76,22 @@ class Document:
         """The first problem, for a person."""
         return self.troubles[0].says if self.troubles else "no reason was given"
 
+    @property
+    def cut(self) -> str | None:
+        """What the reader said of the end of the output, where a part of it is missing."""
+        whole = (one for one in self.troubles if one.entity in (None, ""))
+        return next((one.says for one in whole if one.code == "truncated"), None)
+
     def trouble_with(self, field: str) -> str | None:
         """Return what the reader said about this value of the node itself."""
         own = (one for one in self.troubles if one.entity in (None, ""))
         return next((one.says for one in own if one.field == field), None)
+
+    def trouble_at(self, path: str, field: str) -> str | None:
+        """Return what the reader said about a value of an entity (path relative to the node)."""
+        about = [one for one in self.troubles if (one.entity or "") == path]
+        exact = next((one.says for one in about if one.field == field), None)
+        return exact or next((one.says for one in about if one.field is None), None)
 
     def trouble_of(self, path: str) -> str | None:
         """Return what the reader said about this entity (path relative to the node)."""
@@ -119,9 +138,10 @@ def _thing(raw: t.Any) -> Thing | None:
     if not isinstance(raw, Mapping) or not isinstance(raw.get("path"), str):
         return None
     ids, values = raw.get("ids", {}), raw.get("values", {})
-    if not isinstance(ids, Mapping) or not isinstance(values, Mapping):
+    notes = raw.get("notes", {})
+    if not all(isinstance(one, Mapping) for one in (ids, values, notes)):
         return None
-    return Thing(raw["path"], ids, values)
+    return Thing(raw["path"], ids, values, notes)
 
 
 def _trouble(raw: t.Any) -> Trouble | None:

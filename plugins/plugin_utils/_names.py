@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, The Trackbed developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of nodes and keys: order, fold, what was probably meant. Private to trackbed.cluster."""
+"""Names and values for a person: order, fold, what was meant. Private to trackbed.cluster."""
 
 from __future__ import annotations
 
@@ -49,6 +49,17 @@ def fold_short(names: Iterable[str], width: int) -> str:
     head = text[: cut if cut > 0 else text.find(",")]
     closing = "]" if head.count("[") > head.count("]") else ""
     return f"{head},…{closing}{tail}"
+
+
+def shown(value: object) -> str:
+    """Return a value for a person."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(shown, value)) or "none"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

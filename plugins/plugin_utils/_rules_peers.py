@@ -6,15 +6,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._check import (
     Case,
     Check,
+    is_absent,
     need_document,
     need_sku,
+    other_vendor,
 )
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._documents import Thing
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import (
     FAIL,
     PASS,
@@ -23,13 +27,20 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import (
     Basis,
     Finding,
 )
-from ansible_collections.trackbed.cluster.plugins.plugin_utils._names import fold_short, natural_key
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._names import (
+    fold_short,
+    natural_key,
+    shown,
+)
 
 # Below this share there is no majority, only populations: with 55 against 45
 # nobody is "the odd one out". Our own judgement.
 MAJORITY = Fraction(3, 5)
 # Every finding of a group carries the spread: 10,000 scattered names must not be in each.
 _SPREAD_WIDTH = 120
+# Not to have it is a value, too: one node without what all others have is not like them.
+_ABSENT = "none"
+_PARTS = {"gpu": "GPU", "nic": "NIC"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +56,7 @@ def peers_equal(check: Check, case: Case) -> Iterator[Finding]:
     for nodes in case.topology.by_sku.values():
         group: dict[str, _Read] = {}
         for node in nodes:
-            sku = need_sku(check, case, node)
+            sku = other_vendor(check, case, node) or need_sku(check, case, node)
             read = sku if isinstance(sku, Finding) else _read(check, case, node.name)
             if isinstance(read, Finding):
                 yield read
@@ -56,21 +67,52 @@ def peers_equal(check: Check, case: Case) -> Iterator[Finding]:
 
 
 def _read(check: Check, case: Case, node: str) -> _Read | Finding:
+    absent = is_absent(check, case, node) if check.optional else None
+    if absent:
+        return _Read(_ABSENT, absent.evidence)
     document = need_document(check, case, node)
     if isinstance(document, Finding):
         return document
-    own = document.things.get(node)
-    value = own.text(check.params["value"]) if own else None
-    if value is None:
-        reason = document.trouble_with(check.params["value"]) or "the value is missing"
-        says = f"The {check.params['noun']} of {node} cannot be read: {reason}."
-        return check.finding(node, UNKNOWN, says, action="repeat", evidence=document.evidence)
-    return _Read(value, document.evidence)
+    name, sort = check.params["value"], check.params.get("entity", "")
+    parts = [one for one in document.things.values() if one.sort == sort]
+    values = {one.path: _text(one, name) for one in parts}
+    missing = next((path for path, value in values.items() if value is None), None)
+    if missing is None and values and not document.cut:
+        return _Read(
+            _summary(sort, [value for value in values.values() if value]), document.evidence
+        )
+    trouble = document.trouble_at((missing or "").partition("/")[2], name)
+    nothing = f"there is no {sort}" if sort else "the value is missing"
+    reason = document.cut or trouble or ("the value is missing" if values else nothing)
+    says = f"The {check.params['noun']} of {node} cannot be read: {reason}."
+    return check.finding(node, UNKNOWN, says, action="repeat", evidence=document.evidence)
+
+
+def _text(part: Thing, name: str) -> str | None:
+    value = part.values.get(name)
+    return None if value is None or value == "" else shown(value)
+
+
+def _summary(sort: str, values: list[str]) -> str:
+    """Return the value that all parts have, or each with the number of parts that have it."""
+    counts = Counter(values)
+    if len(counts) == 1:
+        return values[0]
+    ranked = sorted(counts, key=lambda value: (-counts[value], natural_key(value)))
+    noun = _PARTS.get(sort, sort.rsplit("/", 1)[-1])
+    return ", ".join(
+        f"{value} ({counts[value]} {noun}{'s' * (counts[value] != 1)})" for value in ranked
+    )
 
 
 def _compare(check: Check, sku: str, size: int, group: Mapping[str, _Read]) -> Iterator[Finding]:
     """Judge the nodes that could be read; `size` counts the others too."""
     noun = check.params["noun"]
+    if all(read.value == _ABSENT for read in group.values()):
+        for node, read in group.items():
+            says = f"No node of {sku} here has a {noun} to compare."
+            yield check.finding(node, SKIP, says, evidence=read.evidence)
+        return
     if len(group) == 1:
         (node,) = group
         if size == 1:

@@ -130,7 +130,8 @@ class Links:
                 note = "not_supported" if status == "not_supported" else "unreadable"
                 gpu.notes["nvlink_count"] = note
             active = [one for one in stated.values() if one.values["state"] == "active"]
-            if stated:
+            unread = [one for one in stated.values() if one.values["state"] is None]
+            if stated and not unread:
                 gpu.values["nvlink_active_count"] = len(active)
                 speeds = [one.values.get("speed_gb_per_s") for one in active]
                 total = sum(one for one in speeds if isinstance(one, float))

@@ -106,6 +106,12 @@ def trouble(reading: Reading, line_number: int, line: str) -> bool:
     return True
 
 
+def active_count(ports: t.Iterable[Entity]) -> int | None:
+    """Return how many ports are active; None where the state of one could not be read."""
+    states = [port.values.get("state") for port in ports]
+    return None if None in states else states.count("active")
+
+
 def nothing_found(reading: Reading, wanted: str) -> Reading:
     """Return the reading of an input that has no entity at all, with the reason for it."""
     codes = {one.code for one in reading.problems}

@@ -19,6 +19,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._readers._rdma im
     PHYSICAL_STATES,
     PORT_FIELDS,
     PORT_STATES,
+    active_count,
     integer,
     note,
     nothing_found,
@@ -174,9 +175,7 @@ class _Reader:
         node = Entity("")
         if nics:
             node.values["device_count"] = len(nics)
-            node.values["active_port_count"] = sum(
-                one.values.get("state") == "active" for one in ports
-            )
+            node.values["active_port_count"] = active_count(ports)
         self.reading.entities.insert(0, node)
         return self.reading
 

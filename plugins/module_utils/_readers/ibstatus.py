@@ -17,6 +17,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._readers._rdma im
     PHYSICAL_STATES,
     PORT_FIELDS,
     PORT_STATES,
+    active_count,
     integer,
     note,
     nothing_found,
@@ -108,7 +109,7 @@ def _finish(reading: Reading) -> Reading:
             note(reading, code, "the port has no link layer", entity=port.path)
     counts = {
         "device_count": len({one.path.partition("/")[0] for one in ports}),
-        "active_port_count": sum(one.values.get("state") == "active" for one in ports),
+        "active_port_count": active_count(ports),
     }
     reading.entities.insert(0, Entity("", values=dict(counts)))
     return reading

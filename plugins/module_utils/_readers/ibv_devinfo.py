@@ -20,6 +20,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._readers._rdma im
     PHYSICAL_STATES,
     PORT_FIELDS,
     PORT_STATES,
+    active_count,
     decimal,
     integer,
     note,
@@ -193,7 +194,7 @@ class _Reader:
         if ports and "link_layer" not in ports[-1].values:
             says = "the last port ends before its link layer"
             note(self.reading, "truncated", says, entity=ports[-1].path)
-        active = sum(one.values.get("state") == "active" for one in ports)
-        node = Entity("", values={"device_count": len(nics), "active_port_count": active})
+        counts = {"device_count": len(nics), "active_port_count": active_count(ports)}
+        node = Entity("", values=dict(counts))
         self.reading.entities.insert(0, node)
         return self.reading

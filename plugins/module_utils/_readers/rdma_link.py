@@ -78,8 +78,7 @@ def read(data: Data) -> Reading:
         if "state" not in port.values:
             says = "the link has no state"
             _rdma.note(reading, "truncated", says, entity=port.path, field="state")
-    active = sum(port.values.get("state") == "active" for port in ports)
-    counts = {"link_count": len(ports), "active_port_count": active}
+    counts = {"link_count": len(ports), "active_port_count": _rdma.active_count(ports)}
     reading.entities.insert(0, Entity("", values=dict(counts)))
     return reading
 

@@ -103,7 +103,12 @@ def _disk(reading: Reading, name: str, body: dict[str, t.Any]) -> None:
             for key in place.split("/"):
                 found = _json.as_dict(found).get(key)
             if found is not None:
-                entity.values.setdefault(value_name, _convert(kind, found))
+                value = _convert(kind, found)
+                entity.values.setdefault(value_name, value)
+                if value is None and kind is not str:
+                    says = f"{place} is no {'truth value' if kind is bool else 'number'}"
+                    where = {"entity": entity.path, "field": value_name, "verbatim": found}
+                    reading.note("unknown_value", says, **where)
     entity.ids["serial"] = _serial(body)
     wwn = _json.text_of(body.get("nvme_eui64")) or _json.text_of(body.get("logical_unit_id"))
     if wwn:

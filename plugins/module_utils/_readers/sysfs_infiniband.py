@@ -96,7 +96,7 @@ def read(data: Data) -> Reading:
                 _rdma.note(reading, "missing_value", says, entity=port.path, field=name)
     counts = {
         "device_count": sum("/" not in one.path for one in reading.entities),
-        "active_port_count": sum(port.values.get("state") == "active" for port in ports),
+        "active_port_count": _rdma.active_count(ports),
     }
     reading.entities.insert(0, Entity("", values=dict(counts)))
     return reading

@@ -25,6 +25,17 @@ TITLE = "Units by systemctl status"
 VERSIONS = "systemd 232 to 257"
 SOURCES = ("https://www.freedesktop.org/software/systemd/man/latest/systemctl.html",)
 PROVEN = True
+# systemd, src/basic/unit-def.c
+STATES = (
+    "active",
+    "reloading",
+    "inactive",
+    "failed",
+    "activating",
+    "deactivating",
+    "maintenance",
+    "refreshing",
+)
 FIELDS = {
     "node": {"failed_count": Field(int, "units that have failed")},
     "unit": {
@@ -86,7 +97,16 @@ def _line(unit: Entity, line: str) -> None:
 
 def _finish(reading: Reading, node: Entity) -> Reading:
     units = reading.entities[1:]
-    node.values["failed_count"] = sum(one.values.get("active_state") == "failed" for one in units)
+    for unit in units:
+        state = unit.values.get("active_state")
+        if state is not None and state not in STATES:
+            unit.notes["active_state"] = "verbatim"
+            where = {"entity": unit.path, "field": "active_state", "verbatim": state}
+            reading.note("unknown_value", "not a state of a unit", **where)
+    there = [one for one in units if one.values.get("load_state") != "not-found"]
+    known = [one.values.get("active_state") for one in there]
+    told = all(state in STATES for state in known)
+    node.values["failed_count"] = known.count("failed") if told else None
     for unit in units:
         if "active_state" not in unit.values and unit.values.get("load_state") != "not-found":
             reading.note("truncated", f"{unit.path} has no `Active:`", entity=unit.path)

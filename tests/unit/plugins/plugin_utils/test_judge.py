@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.trackbed.cluster.plugins.plugin_utils import _rules
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._book import Book, load
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._check import Check
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import Finding
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._judge import judge
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._policy import parse_policy
@@ -64,6 +65,15 @@ def _one(check: str, document: dict[str, Any], sku: str = "h100-sxm") -> Finding
 FULL = [(5, 16)] * 8
 
 
+def _sku(check: str) -> str:
+    """Return a SKU that has what the check looks at."""
+    return "mi300x" if _declared(check).vendor == "amd" else "h100-sxm"
+
+
+def _declared(check: str) -> Check:
+    return next(one for one in load().checks if one.id == check)
+
+
 class TestEveryCheckAndNode:
     CHECKS = tuple(check.id for check in load().checks)
 
@@ -71,14 +81,17 @@ class TestEveryCheckAndNode:
     def test_no_evidence_is_unknown(self, check: str) -> None:
         empty: list[Evidence] = [{}, {"n1": []}]
         for evidence in empty:
-            (finding,) = _judge(check, evidence, _topology("n1"))
+            (finding,) = _judge(check, evidence, _topology("n1", sku=_sku(check)))
             assert (finding.verdict, finding.action) == ("unknown", "reach_node")
             assert finding.says == "n1 gave no evidence in this run."
 
     @pytest.mark.parametrize("check", CHECKS)
     def test_another_source_is_no_evidence(self, check: str) -> None:
-        finding = _one(check, _document("dmidecode", []))
-        assert (finding.verdict, finding.action) == ("unknown", "repeat")
+        finding = _one(check, _document("rpm-qi", []), _sku(check))
+        known = ("unknown", "repeat")
+        assert (finding.verdict, finding.action) == (
+            ("skip", None) if _declared(check).optional else known
+        )
         assert "evidence in this run" in finding.says
 
     @pytest.mark.parametrize("check", CHECKS)
@@ -94,23 +107,66 @@ class TestEveryCheckAndNode:
     def test_bad_quality_is_unknown_with_reason_and_remedy(
         self, check: str, quality: str, action: str
     ) -> None:
-        (source,) = {one.reads for one in load().checks if one.id == check}
+        source = _declared(check).reads[-1]
+        if quality == "absent" and _declared(check).optional:
+            pytest.skip("a node need not have it: test_what_a_node_has_not_is_skipped")
         problems = [{"code": "tool_error", "says": "it says why."}]
         raw = {"sha256": "ab"}
         document = _document(source, [], quality=quality, problems=problems, raw=raw)
-        finding = _one(check, document)
+        finding = _one(check, document, _sku(check))
         assert (finding.verdict, finding.actual, finding.action) == ("unknown", quality, action)
         assert finding.says.endswith(": it says why.")
         assert finding.evidence == ("ab",)
 
     @pytest.mark.parametrize("check", CHECKS)
     def test_not_applicable_is_skipped_with_the_reason(self, check: str) -> None:
-        (source,) = {one.reads for one in load().checks if one.id == check}
-        finding = _one(check, _document(source, [], quality="not_applicable"))
+        source = _declared(check).reads[-1]
+        document = _document(source, [], quality="not_applicable")
+        finding = _one(check, document, _sku(check))
         assert finding.verdict == "skip"
-        assert finding.says == f"{source} does not apply to n1: no reason was given."
+        declared = _declared(check)
+        compares = declared.rule == "peers_equal" and declared.optional
+        says = "No node of " if compares else f"{source} does not apply to n1: no reason was given."
+        assert finding.says.startswith(says)
 
     @pytest.mark.parametrize("check", CHECKS)
+    def test_what_a_node_has_not_is_skipped(self, check: str) -> None:
+        declared = _declared(check)
+        if declared.vendor:
+            sku = "h100-sxm" if declared.vendor == "amd" else "mi300x"
+            finding = _one(check, _document(declared.reads[0], []), sku)
+            assert finding.verdict == "skip"
+            assert f"has no GPUs of {declared.vendor}" in finding.says
+        if declared.only_with:
+            problems = [{"code": "tool_absent", "says": "no kernel module is loaded"}]
+            without = _document(declared.only_with, [], quality="absent", problems=problems)
+            finding = _one(check, without)
+            assert finding.verdict == "skip"
+            assert finding.says == "Not judged on n1: no kernel module is loaded."
+        if declared.optional:
+            problems = [{"code": "tool_absent", "says": "it is not there"}]
+            absent = _document(declared.reads[0], [], quality="absent", problems=problems)
+            finding = _one(check, absent, _sku(check))
+            assert finding.verdict == "skip"
+            says = {"peers_equal": "No node of "}.get(declared.rule, "Not judged on n1: it is not")
+            assert finding.says.startswith(says)
+
+    def test_one_node_without_what_all_others_have_is_not_like_them(self) -> None:
+        def driver(name: str) -> dict[str, Any]:
+            return _document("proc-driver-nvidia-version", [_entity(name, driver_version="580.1")])
+
+        none = _document("proc-driver-nvidia-version", [], quality="absent")
+        names = ["n1", "n2", "n3"]
+        evidence = {"n1": [driver("n1")], "n2": [driver("n2")], "n3": [none]}
+        found = _judge("gpu_driver_equal", evidence, _topology(*names))
+        assert {one.node: one.verdict for one in found} == {
+            "n1": "pass",
+            "n2": "pass",
+            "n3": "fail",
+        }
+        assert found[-1].says == "n3 has driver none; 2 of 3 nodes of h100-sxm have 580.1."
+
+    @pytest.mark.parametrize("check", ["gpu_count", "gpu_pcie_link", "kernel_equal"])
     def test_an_unknown_or_missing_sku_is_unknown(self, check: str) -> None:
         good = [_lspci("n1", FULL), _os("n1", "6.1")]
         for sku, says in [("h100", "did you mean 'h100-sxm'?"), ("", "does not say what n1 is")]:

@@ -12,7 +12,9 @@ OFF = {"kernel_equal": {"enabled": False}}
 def test_a_node_without_evidence_is_judged_unknown() -> None:
     found = _judging.judged({}, {}, {"a": {"trackbed_sku": "h100-sxm"}}, ["a", "b"])
     assert {one.node for one in found} == {"a", "b"}
-    assert {one.verdict for one in found} == {"unknown"}
+    assert {one.verdict for one in found if not one.check.startswith("amd_")} == {"unknown"}
+    others = {one.says for one in found if one.check.startswith("amd_") and one.node == "a"}
+    assert others == {"Not judged on a: h100-sxm has no GPUs of amd."}
 
 
 def test_a_policy_that_all_nodes_share() -> None:

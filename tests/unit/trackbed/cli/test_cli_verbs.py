@@ -14,7 +14,7 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal import J
 from trackbed import cli
 from trackbed.runner import Event, Job, RunOutcome
 
-# What the judge looks at first: all GPUs there, links as built, one kernel.
+# What the judge needs of every node: all GPUs there, links as built, and what peers must share.
 GOOD = {"pcie_gen": 5, "pcie_max_gen": 5, "pcie_width": 16, "pcie_max_width": 16}
 
 
@@ -27,10 +27,23 @@ def documents(node: str, quality: str = "ok", **gpu: Any) -> list[dict[str, Any]
         for i in range(8)
     ]
     whole = {"path": node, "ids": {}, "values": {"gpu_count": 8}}
-    system = {"path": node, "ids": {}, "values": {"kernel_release": "6.1.0"}}
+    alike = {
+        "os": {"kernel_release": "6.1.0", "os_pretty_name": "Debian"},
+        "dmidecode": {
+            "bios_version": "1.6",
+            "dimm_count": 32,
+            "memory_total_mib": 2097152,
+            "dimm_speeds_mt_s": [4800],
+        },
+        "lscpu": {"cpu_model": "a CPU", "threads_per_core": 2, "numa_node_count": 2},
+    }
     return [
         {**base, "source": "lspci", "entities": [whole, *gpus]},
-        {**base, "source": "os", "entities": [system]},
+        *(
+            {**base, "source": source, "entities": [{"path": node, "ids": {}, "values": values}]}
+            for source, values in alike.items()
+        ),
+        {**base, "source": "proc-driver-nvidia-version", "quality": "absent", "entities": []},
     ]
 
 
@@ -193,7 +206,9 @@ def test_facts_shows_documents(shell: Shell) -> None:
     code, document = shell(player, "facts")
     assert code == 0
     assert [(one["node"], one["source"]) for one in document["documents"]] == [
-        *(("gpu-1", "lspci"), ("gpu-1", "os"), ("gpu-2", "lspci"), ("gpu-2", "os")),
+        (node, source)
+        for node in ("gpu-1", "gpu-2")
+        for source in ("dmidecode", "lscpu", "lspci", "os", "proc-driver-nvidia-version")
     ]
     assert not player.jobs[0].check
 
