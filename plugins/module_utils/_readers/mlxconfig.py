@@ -70,8 +70,9 @@ _LABELS = {
 }
 _HEADER = re.compile(r"^Configurations:\s*(.*)$")
 _ROW = re.compile(
-    r"^\s{0,80}(\*)?\s{0,80}(?:(RO)\s{1,80})?([A-Z][A-Z0-9_]{2,80}(?:\[[0-9.]{1,12}\])?)"
-    r"(?:\s+(\S.*))?$"
+    r"^\s{0,80}(\*)?\s{0,80}(?:(RO)\s{1,80})?"
+    # Some names have small letters, but never in front: EXP_ROM_UEFI_x86_ENABLE.
+    r"([A-Z][A-Z0-9_]{2,80}[A-Za-z0-9_]{0,40}(?:\[[0-9.]{1,12}\])?)(?:\s+(\S.*))?$"
 )
 _NOISE = re.compile(
     r"^(?:-{4,}|The '\*' shows|Querying |Saving |Collecting |Query output saved"
