@@ -196,7 +196,7 @@ def is_roce(tree: Tree) -> bool:
 
 def is_port(tree: Tree) -> bool:
     """Return whether a tree is that of one interface, or of a part of it."""
-    names = {name for name, _sort, _leaves in _PARTS} | {"link", "oper-status", "rx-stats"}
+    names = {name for name, _sort, _leaves in _PARTS} | {"link", "oper-status", "rx-stats", "lldp"}
     names |= {"carrier-transitions", "counters"}
     return any(name in tree for name in names)
 

@@ -29,6 +29,15 @@ _TEXTS = {
     "protodown reason": "protodown_reason",
     "description": "description",
 }
+_OF_PORTS = {"oper status", "admin status", "state", "remote host"}
+# Column -> the value that is missing where the column is there and its cell is empty.
+_ALWAYS = {
+    "oper status": "oper_state",
+    "state": "oper_state",
+    "admin status": "admin_state",
+    "speed": "speed_mbit_per_s",
+    "mtu": "mtu_b",
+}
 _BASIC = {
     "rx_ok": "rx_packets",
     "rx_err": "rx_errors",
@@ -73,7 +82,7 @@ def handler_of(table: Table) -> Handler | None:
     first = table.columns[0]
     named = _NUMBERED.get(first, ("", {}))[1]
     cases: tuple[tuple[bool, Handler], ...] = (
-        (first == "interface" and bool(columns & {"oper status", "admin status", "state"}), _ports),
+        (first == "interface" and bool(columns & _OF_PORTS), _ports),
         (first == "interface" and "rx_ok" in columns, _basic),
         (first == "counter" and {"receive", "transmit"} <= columns, _counters),
         (bool(set(named) & columns), _numbered),
@@ -112,8 +121,9 @@ def _ports(reading: Reading, table: Table) -> None:
         tree = {"link": {leaf: word for leaf, word in link.items() if word}}
         _nvue.take_port(reading, name, tree, number)
         port = _switch_fields.port_named(reading, name)
-        for column in ("oper_state", "admin_state", "speed_mbit_per_s", "mtu_b"):
-            port.values.setdefault(column, None)
+        for column, value in _ALWAYS.items():
+            if column in row:
+                port.values.setdefault(value, None)
         for column, value in _TEXTS.items():
             if column in row:
                 port.values[value] = row[column] or None

@@ -35,7 +35,7 @@ _SIGNS = re.compile(
     r'"(?:egress-queue-stats|ingress-buffer-stats|pfc-stats|congestion-control)"\s*:\s*\{'
     r'|"link"\s*:\s*\{[^{}]{0,400}"(?:oper-status|admin-status|auto-negotiate)"'
     r'|"carrier-transitions"\s*:\s*[0-9"][^{}]{0,400}"(?:in|out)-pkts"'
-    r'|"(?:rx|tx)-roce-stats"\s*:\s*\{'
+    r'|"lldp"\s*:\s*\{\s*"neighbor"\s*:\s*\{|"(?:rx|tx)-roce-stats"\s*:\s*\{'
 )
 _INTERFACE = re.compile(r"nv show interface ([A-Za-z][\w./-]{0,40})")
 _ERROR = re.compile(r"^(?:Error: |error: |Invalid |.{0,80}(?:does not exist|is not one of))", re.I)

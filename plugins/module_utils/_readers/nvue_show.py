@@ -34,7 +34,8 @@ SOURCES = (
 PROVEN = True
 FIELDS = _nvue.FIELDS
 _TABLE = re.compile(
-    r"(?m)^[ \t>|]*(?:Interface +(?:Admin Status +Oper Status|State +Speed|MTU +RX_OK +RX_ERR)"
+    r"(?m)^[ \t>|]*(?:Interface +(?:Admin Status +Oper Status|State +Speed|MTU +RX_OK +RX_ERR"
+    r"|Speed +Type +Remote Host)"
     r"|switch-priority +rx-pause-frames|traffic-class +tx-frames|priority-group +rx-frames"
     r"|Counter +Receive +Transmit)\b"
 )
