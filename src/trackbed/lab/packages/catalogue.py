@@ -26,6 +26,7 @@ _PACKAGE_KEYS = frozenset(
         "conflicts",
         "until",
         "links",
+        "own",
     ]
 )
 _SET_KEYS = frozenset({"schema", "repository", "versions", "release", "epoch", "packages"})
@@ -120,11 +121,14 @@ def _package(
 ) -> Package:
     links = body.get("links", {})
     libraries = {**body.get("libraries", {}), **body.get("libraries_of", {}).get(family, {})}
+    # Some packages of a set have numbers of their own: version and release.
+    common = (words["VERSION"], entry["release"][family])
+    version, release = body.get("own", {}).get(words["VERSION"], common)
     return Package(
         family=family,
         name=names[key],
-        version=words["VERSION"],
-        release=entry["release"][family],
+        version=version,
+        release=release,
         epoch=entry.get("epoch", {}).get(family, 0),
         repository=entry["repository"],
         summary=body["summary"],
@@ -135,5 +139,5 @@ def _package(
         libraries={soname: filled(file, words) for soname, file in libraries.items()},
         dkms=Dkms(body["dkms"], words["VERSION"]) if "dkms" in body else None,
         links={filled(path, words): filled(to, words) for path, to in links.items()},
-        words=words,
+        words={**words, "OWN": f"{version}{release}"},
     )

@@ -60,7 +60,7 @@ def web_path(package: Package, distribution: str, machine: Machine) -> str:
         "MACHINE": machine.directory,
         "FORMAT": "rpm" if rpms else "deb",
         "ARCH": machine.uname if rpms else machine.deb,
-        "VERSION": package.version,
+        "VERSION": package.words["VERSION"],  # of the whole set
     }
     return filled(_WEB[package.repository], words)
 

@@ -18,8 +18,6 @@ _KNOWS_RESIZE = (580, 126)
 _CHANGED_RESIZE = (6, 12, 117)
 # The vendor's OFED number that belongs to a DOCA version (NVIDIA DOCA release notes).
 _OFED = {"3.2.1": "25.10-2.4.1", "3.3.0": "26.01-1.0.0"}
-# The release of MFT that it brings: the lists of packages in the vendor's repositories.
-_MFT = {"3.2.1": "4.34.1-10", "3.3.0": "4.35.0-159"}
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,6 @@ def _more_words(package: Package) -> dict[str, str]:
         "KNOWS_RESIZE": str(int(numbers[:2] >= _KNOWS_RESIZE)),
         "EXCLUDES": ", int exclude_bars" if numbers >= _CHANGED_RESIZE else "",
         "OFED": _OFED.get(package.version, package.version),
-        "MFT": _MFT.get(package.version, package.version),
     }
 
 

@@ -198,9 +198,16 @@ def test_modules_build_where_the_kernel_is_known(
     assert b"depends=nvidia\0" in (build / "nvidia-uvm.ko").read_bytes()
 
 
-def test_the_vendors_tools_for_adapters_say_which_release_they_are():
-    tree = tree_of(one(DEBIAN, "mft", "3.2.1"), MACHINE.multiarch)
+def test_the_vendors_tools_for_adapters_have_numbers_of_their_own():
+    mft = one(DEBIAN, "mft", "4.34.1")
+    assert mft.full_version == "4.34.1-10"
+    assert stage.web_path(mft, "debian12", MACHINE) == "public/repo/doca/3.2.1/debian12/x86_64"
+    tree = tree_of(mft, MACHINE.multiarch)
     assert tree[PurePosixPath("usr/share/mft/version")].content == b"4.34.1-10\n"
     entry = tree[PurePosixPath("usr/bin/mlxconfig")]
     assert entry.mode == 0o755
     assert b"standins.mlxconfig.main" in entry.content
+    profile = one(DEBIAN, "doca-ofed", "3.2.1")
+    assert "mft" in profile.depends
+    assert "mft" not in profile.exact
+    assert one(RPM, "mft", "4.35.0").file_stem == "mft-4.35.0-159"
