@@ -91,8 +91,8 @@ def _places(plan: Plan, entry: Mapping[str, Any], gpus: Documents, nics: Documen
 
 
 def _chassis(plan: Plan) -> Mapping[str, int]:
-    found: Mapping[str, int] = _data()["chassis"][plan.platform.product]
-    return found
+    listed: Mapping[str, Mapping[str, int]] = _data()["chassis"]
+    return listed.get(plan.platform.product, listed["other"])
 
 
 def _seat(gpu: Mapping[str, Any]) -> int:

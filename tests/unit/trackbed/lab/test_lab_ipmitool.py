@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from nic_node import NicNode
 
+from trackbed.lab.hardware.bmc import controller
 from trackbed.lab.hardware.machine import machine_of
 from trackbed.lab.hardware.plan import plan_of
 from trackbed.lab.hardware.smbios import identity
@@ -147,3 +149,11 @@ def test_it_is_for_root(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
     code, said = tool("sdr")
     assert code == 1
     assert said.startswith("Could not open device at /dev/ipmi0")
+
+
+def test_a_server_that_the_data_do_not_name_has_fans_and_supplies() -> None:
+    plan = plan_of(STATE)
+    other = replace(plan, platform=replace(plan.platform, product="TL-2U-X"))
+    names = {sensor["name"] for sensor in controller(other, [], [])["sensors"]}
+    assert {"FAN6", "PSU4 Status"} <= names
+    assert "FAN7" not in names
