@@ -121,6 +121,9 @@ def test_the_event_log_is_cleared_for_good(tool: Tool) -> None:
 
 
 def test_it_knows_the_server(tool: Tool) -> None:
+    assert tool("-V") == (0, "ipmitool version unknown\n")
+    tool.node.write("var/lib/dpkg/status", "Package: ipmitool\nVersion: 1.8.19-4+deb12u2\n")
+    assert tool("-V") == (0, "ipmitool version 1.8.19\n")
     said = tool("fru")[1]
     assert f" Product Serial        : {identity(plan_of(STATE))['product_serial']}\n" in said
     assert "Manufacturer ID           : 20974\n" in tool("-I", "open", "mc", "info")[1]

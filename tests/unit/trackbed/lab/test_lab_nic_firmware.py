@@ -128,3 +128,56 @@ def test_a_firmware_reset_has_levels(node: NicNode, capsys: pytest.CaptureFixtur
     assert supported[0].endswith("-Supported (default)")
     assert node.run(capsys, "mlxfwreset", "mlxfwreset", "-d", DEVICE, "-l", "0", "r")[0] == 1
     assert node.run(capsys, "mlxfwreset", "mlxfwreset", "-d", "mlx5_99", "q")[0] == 1
+
+
+def test_mlxfwmanager_lists_all_adapters(node: NicNode, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = node.run(capsys, "mlxfwmanager", "mlxfwmanager", "--query")
+    assert code == 1
+    assert "run 'mst start'" in said
+    node.run(capsys, "mst", "mst", "start")
+    code, said = node.run(capsys, "mlxfwmanager", "mlxfwmanager")
+    assert code == 0
+    assert said.startswith("Querying Mellanox devices firmware ...\n\nDevice #1:\n----------\n\n")
+    assert said.count("  Status:           No matching image found\n") == 9
+    assert f"  PCI Device Name:  {MST}\n" in said
+    assert "     FW             28.43.1014     N/A           \n" in said
+    assert "     PXE            3.7.0500       N/A           \n" in said
+    one = node.run(capsys, "mlxfwmanager", "mlxfwmanager", "-d", DEVICE)[1]
+    assert one.count("Device #") == 1
+    assert node.run(capsys, "mlxfwmanager", "mlxfwmanager", "-u")[0] == 1
+
+
+def test_an_image_that_does_not_run_yet_is_told_of_by_mlxfwmanager(
+    node: NicNode, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = {"image.version": "28.45.1200"}
+    node.state(NodeState("gpu-001", "h100-sxm", overrides={"nic:0": {"facts": facts}}))
+    said = node.run(capsys, "mlxfwmanager", "mlxfwmanager", "-d", "mlx5_0")[1]
+    assert "     FW             28.45.1200     N/A           \n" in said
+    assert "28.43.1014" in said
+
+
+@pytest.mark.parametrize(
+    ("package", "program", "says"),
+    [
+        ("mlxconfig", "mlxconfig", "mlxconfig, mft 4.34.1-10, built on "),
+        ("mlxconfig", "mstconfig", "mstconfig, mstflint 4.21.0, built on "),
+        ("flint", "flint", "flint, mft 4.34.1-10, built on "),
+        ("mlxlink", "mlxlink", "mlxlink, mft 4.34.1-10, built on "),
+        ("mlxfwreset", "mlxfwreset", "mlxfwreset, mft 4.34.1-10, built on "),
+        ("mlxfwmanager", "mlxfwmanager", "mlxfwmanager, mft 4.34.1-10, built on "),
+        ("mst", "mst", "mst, mft 4.34.1-10, built on "),
+    ],
+)
+def test_programs_say_which_release_they_are(
+    node: NicNode,
+    capsys: pytest.CaptureFixture[str],
+    package: str,
+    program: str,
+    says: str,
+) -> None:
+    node.write("usr/share/mft/version", "4.34.1-10\n")
+    node.write("var/lib/dpkg/status", "Package: mstflint\nVersion: 4.21.0+1-1\n\n")
+    code, said = node.run(capsys, package, program, "--version")
+    assert code == 0
+    assert said.startswith(says)

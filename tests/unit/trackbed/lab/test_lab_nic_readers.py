@@ -61,6 +61,17 @@ def test_adapters(node: NicNode, capsys: pytest.CaptureFixture[str], sku: str) -
 
 
 @pytest.mark.parametrize("sku", skus())
+def test_all_adapters_in_one_list(
+    node: NicNode, capsys: pytest.CaptureFixture[str], sku: str
+) -> None:
+    machine = node.state(NodeState("gpu-001", sku))
+    node.run(capsys, "mst", "mst", "start")
+    told = read("mlxfwmanager", node.run(capsys, "mlxfwmanager", "mlxfwmanager", "--query")[1])
+    psids = sorted(values["psid"] for values in told.values() if "psid" in values)
+    assert psids == sorted(nic["psid"] for nic in machine["nics"] if nic["settings"])
+
+
+@pytest.mark.parametrize("sku", skus())
 def test_the_bmc(node: NicNode, capsys: pytest.CaptureFixture[str], sku: str) -> None:
     machine = node.state(NodeState("gpu-001", sku))
     sensors = machine["bmc"]["sensors"]

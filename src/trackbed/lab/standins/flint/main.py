@@ -15,6 +15,7 @@ from pathlib import Path
 from ..common import adapters
 from ..common.adapters import Nic
 from ..common.console import say, say_all
+from ..common.firmware_tools import VERSION_FLAGS, version_line
 
 ERROR = 1
 _QUERY = ("q", "query")
@@ -37,6 +38,9 @@ class Call:
 def main(argv: list[str] | None = None) -> int:
     """Run the program whose name is the first argument."""
     program, *words = sys.argv if argv is None else argv
+    if words and words[0] in VERSION_FLAGS:
+        say(version_line(Path(program).name))
+        return 0
     try:
         call = _parse(Path(program).name, words)
         nic = adapters.find(call.device)

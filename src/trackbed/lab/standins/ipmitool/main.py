@@ -13,6 +13,7 @@ from typing import Any
 
 from ..common import keeping
 from ..common.console import say_all
+from ..common.firmware_tools import of_package
 from ..common.places import machine
 from . import sensors
 
@@ -44,6 +45,8 @@ def _chosen(words: list[str]) -> Iterable[str]:
     rest = list(words)
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
+        if option == "-V":
+            return [f"ipmitool version {of_package('ipmitool') or 'unknown'}"]
         if option != "-I" or not rest or rest.pop(0) not in _LOCAL:
             raise RefusedError(f"ipmitool of the lab knows this server's BMC alone, not {option}")
     if not rest:

@@ -16,6 +16,7 @@ from typing import Any
 from ..common import adapters
 from ..common.adapters import Nic, Values
 from ..common.console import agreed, say, say_all
+from ..common.firmware_tools import VERSION_FLAGS, version_line
 from ..common.json_text import streamed
 from ..common.places import place
 from . import table
@@ -52,6 +53,9 @@ class Call:
 def main(argv: list[str] | None = None) -> int:
     """Run the program whose name is the first argument."""
     program, *words = sys.argv if argv is None else argv
+    if words and words[0] in VERSION_FLAGS:
+        say(version_line(Path(program).name))
+        return 0
     try:
         return _run(_parse(Path(program).name, words))
     except (RefusedError, BadValueError) as error:

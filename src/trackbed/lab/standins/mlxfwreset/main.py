@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..common import adapters
 from ..common.console import agreed, say, say_all
+from ..common.firmware_tools import VERSION_FLAGS, version_line
 from ..common.places import place
 
 ERROR = 1
@@ -31,6 +32,9 @@ _DONE = ("Sending Reset Command To Fw", "Stopping Driver", "Resetting PCI", "Sta
 def main(argv: list[str] | None = None) -> int:
     """Run the program whose name is the first argument."""
     program, *words = sys.argv if argv is None else argv
+    if words and words[0] in VERSION_FLAGS:
+        say(version_line(Path(program).name))
+        return 0
     asked = _parse(Path(program).name, words)
     nic = adapters.find(asked.device)
     if nic is None or os.geteuid() != 0:

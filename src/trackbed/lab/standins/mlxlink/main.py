@@ -11,6 +11,7 @@ from typing import Any
 
 from ..common import adapters
 from ..common.console import say, say_all
+from ..common.firmware_tools import VERSION_FLAGS, version_line
 from ..common.json_text import styled
 from .sections import Section, Value, sections
 
@@ -41,6 +42,9 @@ class Call:
 def main(argv: list[str] | None = None) -> int:
     """Run the program whose name is the first argument."""
     program, *words = sys.argv if argv is None else argv
+    if words and words[0] in VERSION_FLAGS:
+        say(version_line(Path(program).name))
+        return 0
     call = Call(Path(program).name)
     try:
         found = list(_told(call, words))

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from ..common import adapters
 from ..common.adapters import Nic
 from ..common.console import say, say_all
+from ..common.firmware_tools import VERSION_FLAGS, version_line
 from ..common.places import place
 
 _DEVICES = "/dev/mst"
@@ -25,6 +26,10 @@ _HEADS = ("DEVICE_TYPE", "MST", "PCI", "RDMA", "NET", "NUMA")
 def main(argv: list[str] | None = None) -> int:
     """Run the program."""
     _program, *words = sys.argv if argv is None else argv
+    if words == ["version"] or (words and words[0] in VERSION_FLAGS):
+        # It is named as the vendor's tools are, though its name begins as mstflint's do.
+        say(version_line("mft").replace("mft", "mst", 1))
+        return 0
     commands = {"start": _start, "stop": _stop, "restart": _restart, "status": _status}
     if not words or words[0] not in commands or words[1:] not in ([], ["-v"]):
         say("Usage:\n    /usr/bin/mst {start|stop|restart|status [-v]}")
