@@ -21,6 +21,7 @@ _DATA = Path(__file__).with_name("nics.yaml")
 _SETTING_KEYS = frozenset({"kind", "default", "names", "least", "most", "needs"})
 _KINDS = frozenset({"bool", "enum", "number", "array"})
 _RATE = re.compile(r"^([0-9.]+) Gb/sec \(([0-9]+)X (\w+)\)$")
+_PAM4 = frozenset({"HDR", "NDR", "XDR"})  # speeds with four levels
 NO_ERRORS = "15E-255"  # what the firmware says of a rate that it has not seen (mlxlink)
 # IEEE 802.1Q: a priority for every eight code points, as the driver sets it up.
 _PRIORITIES = 8
@@ -86,6 +87,7 @@ def facts(plan: Plan, device: Device) -> dict[str, Any]:
         "flash": {},
         "link": _link(adapter, board or {}),
         "counters": _counters(plan, device, adapter),
+        "eye": _eye(plan, device, board or {}),
         "module": _module(plan, device, board or {}),
         "temperature_c": temperature_c(plan, device),
         "qos": _qos() if adapter.link_layer == "Ethernet" else None,
@@ -195,8 +197,8 @@ def _counters(plan: Plan, device: Device, adapter: Adapter) -> dict[str, Any]:
     def seed(what: str, most: int) -> int:
         return seeded("phy", plan.node, device.address, what, bits=32) % most
 
-    up, pam4 = adapter.up, adapter.rate.endswith(("NDR)", "HDR)"))
-    lanes = speed_of(adapter.rate)[1]
+    _gbit, lanes, name = speed_of(adapter.rate)
+    up, pam4 = adapter.up, name in _PAM4
     errors = [seed(f"lane {lane}", 40) if pam4 else 0 for lane in range(lanes)]
     return {
         "minutes": round(600 + seed("minutes", 300000) / 10, 1) if up else None,
@@ -210,6 +212,32 @@ def _counters(plan: Plan, device: Device, adapter: Adapter) -> dict[str, Any]:
         "downed": 0 if up else None,
         "recoveries": 0 if up else None,
     }  # fmt: skip
+
+
+def _eye(plan: Plan, device: Device, board: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the receivers say of the signal, lane by lane; None without a link."""
+    adapter, ranges = device.adapter, board.get("eye")
+    if adapter is None or not adapter.up or not ranges:
+        return None
+    _gbit, lanes, name = speed_of(adapter.rate)
+
+    def values(what: str, key: str) -> list[int]:
+        low, high = ranges[key]
+        words = ("eye", plan.node, device.address, what)
+        return [
+            low + seeded(*words, str(lane), bits=16) % (high - low + 1) for lane in range(lanes)
+        ]
+
+    if ranges["process"] == "16nm":
+        return {key: values(key, key) for key in ("grade", "height_mv", "phase_psec")}
+    # Four levels have three eyes, two levels have one.
+    eyes = ("upper", "mid", "lower") if name in _PAM4 else ()
+    return {
+        "mode": "SLRG_FOM_MODE_EYEO",
+        "initial": values("initial", "figure"),
+        "last": values("last", "figure"),
+        **{key: values(key, "grade") for key in eyes},
+    }
 
 
 def _module(plan: Plan, device: Device, board: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -84,6 +84,32 @@ def test_faults_show(node: NicNode, capsys: pytest.CaptureFixture[str]) -> None:
     assert down["Troubleshooting Info"]["Status Opcode"] == "1"
 
 
+def test_the_signal_of_each_lane(node: NicNode, capsys: pytest.CaptureFixture[str]) -> None:
+    said = node.run(capsys, "mlxlink", "mlxlink", "-d", "mlx5_0", "-e")[1]
+    eye = sections(said)["EYE Opening Info"]
+    assert eye["Lane"] == "     0,     1,     2,     3"
+    assert {"Initial FOM", "Last FOM", "Upper Grades", "Mid Grades", "Lower Grades"} < set(eye)
+    assert all(88 <= int(value) <= 112 for value in eye["Initial FOM"].split(","))
+    older = sections(node.run(capsys, "mlxlink", "mlxlink", "-d", "mlx5_1", "-e")[1])
+    assert list(older["EYE Opening Info"]) == [
+        "Physical Grade",
+        "Height Eye Opening [mV]",
+        "Phase  Eye Opening [psec]",
+    ]
+    told = json.loads(node.run(capsys, "mlxlink", "mlxlink", "-d", "mlx5_0", "-e", "--json")[1])
+    lanes = told["result"]["output"]["EYE Opening Info"]["Lane"]
+    assert lanes == {"values": ["0", "1", "2", "3"]}
+
+
+def test_without_a_link_there_is_no_signal(
+    node: NicNode, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marks = (FaultMark("ib_link_down", "nic:0"),)
+    node.state(NodeState("gpu-001", "h100-sxm", faults=marks))
+    said = node.run(capsys, "mlxlink", "mlxlink", "-d", "mlx5_0", "-e")[1]
+    assert set(sections(said)["EYE Opening Info"].values()) == {NONE}
+
+
 def test_json_says_the_same(node: NicNode, capsys: pytest.CaptureFixture[str]) -> None:
     text = sections(node.run(capsys, "mlxlink", "mlxlink", "-d", "mlx5_0", "-c", "-m")[1])
     said = node.run(capsys, "mlxlink", "mlxlink", "-d", "mlx5_0", "-c", "-m", "--json")[1]

@@ -17,11 +17,9 @@ from .sections import Section, Value, sections
 
 ERROR = 1
 _ASKED = {
-    "-m": "module",
-    "--show_module": "module",
-    "-c": "counters",
-    "--show_counters": "counters",
-}
+    "-m": "module", "--show_module": "module", "-c": "counters", "--show_counters": "counters",
+    "-e": "eye", "--show_eye": "eye",
+}  # fmt: skip
 _LABEL = 34  # columns of a label, MFT 4.30
 
 
@@ -99,7 +97,7 @@ def _lines(found: Iterable[Section]) -> Iterator[str]:
 def _text(value: Value) -> str:
     if value.several is None:
         return value.text
-    listed = ",".join(value.several)
+    listed = ",".join(f"{one:>{value.width}}" for one in value.several)
     return listed if value.mask is None else f"{value.mask} ({listed})"
 
 

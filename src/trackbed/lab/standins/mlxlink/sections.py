@@ -14,6 +14,14 @@ from ..common.adapters import Nic
 from ..common.firmware_tools import installed, release
 
 NONE = "N/A"
+_GRADE = 6  # columns of a lane's value
+_FIGURES = (("Initial FOM", "initial"), ("Last FOM", "last"))
+_EYES = (("Upper Grades", "upper"), ("Mid Grades", "mid"), ("Lower Grades", "lower"))
+_HEIGHTS = (
+    ("Physical Grade", "grade"),
+    ("Height Eye Opening [mV]", "height_mv"),
+    ("Phase  Eye Opening [psec]", "phase_psec"),
+)
 # The first release whose outputs were seen with a section about the tool; MFT 4.15's had none.
 _TOOL_SECTION = (4, 24)
 # Version of the amBER document that a release follows: outputs of MFT 4.24, 4.30 and 4.32.
@@ -35,11 +43,12 @@ _MODULE_STATE = (
 
 @dataclass
 class Value:
-    """A value: a text; or several, with the mask that stands for them."""
+    """A value: a text; or several, with the mask that stands for them, or in columns."""
 
     text: str = ""
     several: list[str] | None = None
     mask: str | None = None
+    width: int = 0
 
 
 @dataclass
@@ -66,6 +75,8 @@ def sections(nic: Nic, program: str, asked: set[str]) -> Iterator[Section]:
         yield _module(nic["module"] or {})
     if "counters" in asked:
         yield _counters(nic)
+    if "eye" in asked:
+        yield _eye(nic["eye"])
 
 
 def _operational(nic: Nic) -> Section:
@@ -154,3 +165,26 @@ def _counters(nic: Nic) -> Section:
     found.put("Link Error Recovery Counter", counters["recoveries"])
     found.put("Raw Physical BER", counters["raw_ber"])
     return found
+
+
+def _eye(eye: Mapping[str, Any] | None) -> Section:
+    """Return the signal of each lane: figures of merit of 7 nm chips, heights of older ones."""
+    found = Section("EYE Opening Info")
+    if eye is not None and "grade" in eye:
+        for label, key in _HEIGHTS:
+            found.values[label] = _lanes(eye[key])
+        return found
+    figures = eye or {}
+    lanes = range(len(figures.get("initial", [])))
+    found.values["FOM Mode"] = Value(several=[figures.get("mode", NONE)])
+    found.values["Lane"] = _lanes(list(lanes))
+    for label, key in (*_FIGURES, *_EYES):
+        if key in figures or not figures:
+            found.values[label] = _lanes(figures.get(key, []))
+    return found
+
+
+def _lanes(values: list[int]) -> Value:
+    if not values:
+        return Value(several=[NONE])
+    return Value(several=[str(value) for value in values], width=_GRADE)
