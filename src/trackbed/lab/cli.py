@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -267,7 +268,7 @@ def _fault(call: Call) -> int:
         if call.args.clear:
             after = faults.clear(state, device, call.args.kind)
         else:
-            after = faults.apply(state, device, call.args.kind)
+            after = faults.apply(state, device, call.args.kind, round(time.time(), 3))
         changed = nodes.change(place, after)
     now = ", ".join(f"{mark.target} {mark.kind}" for mark in after.faults) or "none"
     call.text(f"{node}: faults now: {now}{'' if changed else ' (nothing was changed)'}")

@@ -43,14 +43,16 @@ def _checked(state: NodeState, target: str, kind: str) -> Fault:
     return fault
 
 
-def apply(state: NodeState, target: str, kind: str) -> NodeState:
+def apply(state: NodeState, target: str, kind: str, at: float | None = None) -> NodeState:
     """Return the state with one more fault; a fault that is there already changes nothing.
+
+    `at` is when it broke, in seconds since 1970; the kernel's log tells of it at that time.
 
     Raises UsageError for what does not exist or cannot be (Gen4 on a GPU that is Gen4 by design,
     a slow link on a GPU that is gone).
     """
     _checked(state, target, kind)
-    mark = FaultMark(kind, target)
+    mark = FaultMark(kind, target, at)
     if mark in state.faults:
         return state
     after = replace(state, faults=(*state.faults, mark))

@@ -11,7 +11,7 @@ The file is YAML; every key is written, unknown keys are refused::
       node: {acs_control: 0x1d}        # `node` means every device that has such a setting
       gpu:4: {facts: {vbios: 96.00.74.00.0D}} # other values of machine.json, by their paths
     faults:                            # what is broken, in the order in which it broke
-      - {kind: pcie_gen4, target: gpu:5}
+      - {kind: pcie_gen4, target: gpu:5, at: 1796140800.0} # `at`: seconds since 1970, if known
 
 A target is `node` or a device: `gpu:5`, `nic:0`, `nvme:2`, `nvswitch:1`, or a PCI address.
 """
@@ -53,6 +53,12 @@ class FaultMark:
 
     kind: str
     target: str
+    at: float | None = field(default=None, compare=False)  # when it broke, seconds since 1970
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the item of the document."""
+        found: dict[str, Any] = {"kind": self.kind, "target": self.target}
+        return found if self.at is None else {**found, "at": self.at}
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class NodeState:
             "sku": self.sku,
             "kernel_release": self.kernel_release,
             "overrides": {target: dict(values) for target, values in self.overrides.items()},
-            "faults": [{"kind": mark.kind, "target": mark.target} for mark in self.faults],
+            "faults": [mark.to_dict() for mark in self.faults],
         }
 
     @classmethod
@@ -157,6 +163,10 @@ def _faults(value: object, where: str) -> tuple[FaultMark, ...]:
     marks = []
     for index, item in enumerate(value):
         here = f"{where}[{index}]"
-        _refuse_unknown(_mapping(item, here), frozenset({"kind", "target"}), here)
-        marks.append(FaultMark(_text(item, "kind", here), _text(item, "target", here, WHOLE_NODE)))
+        _refuse_unknown(_mapping(item, here), frozenset({"kind", "target", "at"}), here)
+        at = item.get("at")
+        if at is not None and (isinstance(at, bool) or not isinstance(at, (int, float))):
+            raise UsageError(f"{here}: at is {at!r}", wanted="seconds since 1970")
+        kind, target = _text(item, "kind", here), _text(item, "target", here, WHOLE_NODE)
+        marks.append(FaultMark(kind, target, at))
     return tuple(marks)

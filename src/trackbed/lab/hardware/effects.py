@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from trackbed.errors import UsageError
 from trackbed.lab.hardware import effects_gpu, effects_platform
-from trackbed.lab.hardware.fault import Fault, table, the
+from trackbed.lab.hardware.fault import Fault, Line, Lines, logged, table, the
+from trackbed.lab.hardware.gpu import gpu_models
 from trackbed.lab.hardware.model import DOWNSTREAM, Device, Plan
 
 # Source validation, request and completion redirect, upstream forwarding: what firmware and
@@ -60,9 +61,39 @@ def _missing(plan: Plan, target: str) -> Plan:
     return replace(plan, devices=tuple(d for d in plan.devices if d.address != device.address))
 
 
+def _surprise_down(plan: Plan, device: Device) -> Lines:
+    """Return what the port above says when its link goes: drivers/pci/pcie/aer.c of Linux 6.1."""
+    port = plan.find(device.parent) if device.parent else None
+    if port is None:
+        return ()
+    root = port
+    while root.parent and (above := plan.find(root.parent)) is not None:
+        root = above
+    here = f"pcieport {port.address}: "
+    return (
+        Line(
+            4, f"pcieport {root.address}: AER: Uncorrected (Fatal) error received: {port.address}"
+        ),
+        Line(
+            3,
+            f"{here}PCIe Bus Error: severity=Uncorrected (Fatal), type=Data Link Layer, "
+            "(Receiver ID)",
+        ),
+        Line(
+            3,
+            f"{here}  device [{port.part.vendor:04x}:{port.part.device:04x}] error "
+            "status/mask=00000020/00000000",
+        ),
+        Line(3, f"{here}   [ 5] {'SDES':<22} (First)"),
+    )
+
+
 def _off_bus(plan: Plan, target: str) -> Plan:
     device = the(plan, target)
-    plan = _port_down(plan, device, presence=True)
+    said = _surprise_down(plan, device)
+    if device.part.key in gpu_models():
+        said += effects_gpu.xid_79(device)
+    plan = logged(_port_down(plan, device, presence=True), "gpu_off_bus", target, said)
     return plan.with_device(device.address, lambda gpu: replace(gpu, responds=False))
 
 
@@ -115,7 +146,7 @@ _PCI = table(
         "gpu",
         "The GPU has fallen off the bus: the kernel still lists it, every read of its config"
         " space answers ff (lspci: Unknown header type 7f, or rev ff), and the port above it"
-        " has no link.",
+        " has no link; AER's surprise down, Xid 79 and 154.",
         _off_bus,
     ),
     Fault(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from trackbed.lab.hardware import bmc, infiniband, nics, processors
@@ -45,9 +46,9 @@ def machine_of(plan: Plan, state: NodeState) -> dict[str, Any]:
     return put(document, plan.facts, plan.node)
 
 
-def machine_json(plan: Plan, state: NodeState) -> bytes:
+def machine_json(machine: Mapping[str, Any]) -> bytes:
     """Return the file: a line for each value, so that two states can be compared."""
-    return (json.dumps(machine_of(plan, state), indent=1) + "\n").encode()
+    return (json.dumps(machine, indent=1) + "\n").encode()
 
 
 def _place(plan: Plan, device: Device) -> dict[str, Any]:

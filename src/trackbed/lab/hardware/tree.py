@@ -1,8 +1,8 @@
 """Write the files of a node's hardware, so that running nodes see every change at once.
 
 The destination is mounted in a running node, so files keep their inode: they are rewritten in
-place, never replaced by a rename (but for machine.json, which is read as a whole). Only bytes that
-differ are touched.
+place, never replaced by a rename (but for machine.json and kernel.log, which are read as a whole).
+Only bytes that differ are touched.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import os
 import shutil
 from pathlib import Path, PurePosixPath
 
-from trackbed.lab.hardware.machine import machine_json
+from trackbed.lab.hardware.kernel_log import kernel_log
+from trackbed.lab.hardware.machine import machine_json, machine_of
+from trackbed.lab.hardware.model import Plan
 from trackbed.lab.hardware.plan import plan_of
 from trackbed.lab.hardware.sysfs import Tree, tree_of
 from trackbed.lab.state import NodeState
 
-_MACHINE = "machine.json"
+_MACHINE, _LOG = "machine.json", "kernel.log"
 _OWNED = ("pci", "class", "firmware")  # below these, what the plan does not have is removed
 
 
@@ -25,16 +27,16 @@ def write_tree(state: NodeState, dest: Path) -> None:
 
     Writes dest/pci (for /sys/bus/pci), dest/class and dest/firmware (for /sys/class and
     /sys/firmware), dest/osrelease (for /proc/sys/kernel/osrelease), dest/modules.available
-    (names, one a line) and dest/machine.json (for the stand-ins). What programs in the node had
-    written to config space is lost, as it is in a boot; use `change_tree` for a fault in a running
-    node.
+    (names, one a line), dest/machine.json and dest/kernel.log (for the stand-ins). What programs
+    in the node had written to config space is lost, as it is in a boot; use `change_tree` for a
+    fault in a running node.
     """
     plan = plan_of(state)
     wanted = tree_of(plan)
     _remove_others(wanted, dest)
     for path, content in wanted.items():
         _put(dest / path, content)
-    _exchange(dest / _MACHINE, machine_json(plan, state))
+    _documents(plan, state, dest)
 
 
 def change_tree(before: NodeState, after: NodeState, dest: Path) -> None:
@@ -54,7 +56,14 @@ def change_tree(before: NodeState, after: NodeState, dest: Path) -> None:
             _patch(dest / path, was, content)
         elif content != was:
             _put(dest / path, content)
-    _exchange(dest / _MACHINE, machine_json(plan, after))
+    _documents(plan, after, dest)
+
+
+def _documents(plan: Plan, state: NodeState, dest: Path) -> None:
+    """Write what the stand-ins read."""
+    machine = machine_of(plan, state)
+    _exchange(dest / _MACHINE, machine_json(machine))
+    _exchange(dest / _LOG, kernel_log(plan, state, machine))
 
 
 def _remove_others(wanted: Tree, dest: Path) -> None:

@@ -58,7 +58,9 @@ def test_identities_are_the_nodes_own_and_readings_are_within_the_model(sku: str
 
 
 def test_equal_states_make_equal_bytes() -> None:
-    assert machine_json(plan_of(STATE), STATE) == machine_json(plan_of(STATE), STATE)
+    assert machine_json(machine_of(plan_of(STATE), STATE)) == machine_json(
+        machine_of(plan_of(STATE), STATE)
+    )
 
 
 @pytest.mark.parametrize(

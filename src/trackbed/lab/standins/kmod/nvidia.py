@@ -5,18 +5,20 @@ Texts: NVIDIA/open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c and nv.c.
 
 from __future__ import annotations
 
-import contextlib
 import platform
 import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from ..common.places import holders, machine, place, text_of
+from ..common import kernel_log
+from ..common.places import holders, machine, place
 from .files import Module
 
 _PROC = "/proc/driver/nvidia"
 # Only open modules drive these (NVIDIA driver installation guide, kernel modules).
 _OPEN_ONLY = frozenset({"Blackwell"})
+# Dynamic major numbers, as the kernel gives them from above to a server's first drivers.
+_MAJOR, _MAJOR_UVM = 237, 511
 _COMPILER = "gcc version 12.2.0 (Debian 12.2.0-14+deb12u1)"
 
 
@@ -50,12 +52,16 @@ def loaded(module: Module, parameters: Mapping[str, str]) -> None:
         _make_proc(module, parameters)
         for name in ["nvidiactl", *[f"nvidia{gpu['minor']}" for gpu in _gpus()]]:
             _device(name)
+        log(f"nvidia-nvlink: Nvlink Core is being initialized, major device number {_MAJOR}", 6)
         log(f"NVRM: loading {_title(module)}  {module.version}")
     elif module.name == "nvidia_uvm":
+        log(f"nvidia-uvm: Loaded the UVM driver, major device number {_MAJOR_UVM}.", 6)
         _device("nvidia-uvm")
         _device("nvidia-uvm-tools")
     elif module.name == "nvidia_modeset":
         _device("nvidia-modeset")
+        title = f"Loading NVIDIA Kernel Mode Setting Driver for UNIX platforms  {module.version}"
+        log(f"nvidia-modeset: {title}", 6)
 
 
 def unloaded(name: str) -> None:
@@ -79,12 +85,9 @@ def busy(name: str) -> dict[int, str]:
     return {}
 
 
-def log(text: str) -> None:
+def log(text: str, level: int = kernel_log.WARNING) -> None:
     """Write a line of the kernel's log."""
-    with contextlib.suppress(OSError):
-        uptime = (text_of("/proc/uptime") or "0").split()[0]
-        with place("/lab/kmsg").open("a", encoding="utf-8") as file:
-            file.write(f"[{float(uptime):12.6f}] {text}\n")
+    kernel_log.write(level, text)
 
 
 def _gpus() -> list[dict[str, Any]]:
