@@ -16,13 +16,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
-    ERROR,
-    UNREADABLE,
-    Entity,
-    Field,
-    Reading,
-)
+from ansible_collections.trackbed.cluster.plugins.module_utils._readers import _perftest_results
+from ansible_collections.trackbed.cluster.plugins.module_utils._reading import Entity, Reading
 from ansible_collections.trackbed.cluster.plugins.module_utils._text import (
     Data,
     decode,
@@ -36,49 +31,7 @@ VERSIONS = "perftest 4.5 to 6.20"
 SOURCES = ("https://github.com/linux-rdma/perftest",)
 PROVEN = True
 
-_SETTINGS = {
-    "device": ("device", str, "RDMA device"),
-    "number of qps": ("qp_count", int, "queue pairs"),
-    "transport type": ("transport", str, "IB for InfiniBand verbs, on Ethernet too"),
-    "connection type": ("connection", str, "RC, UC, UD, XRC, DC"),
-    "link type": ("link_layer", str, "IB or Ethernet"),
-    "gid index": ("gid_index", int, "index of the GID that was used"),
-    "tx depth": ("tx_depth", int, "depth of the send queue"),
-    "mtu": ("mtu_b", int, "path MTU, bytes"),
-    "tos": ("tos", int, "type of service; above 255 where printed so"),
-}
-FIELDS = {
-    "node": {
-        "exit_code": Field(int, "exit code, where a wrapper printed it"),
-    },
-    "test": dict(
-        {
-            "title": Field(str, "such as RDMA_Write BW Test"),
-            "rdma_cm": Field(bool, "connected by rdma_cm"),
-            "relaxed_ordering": Field(bool, "PCIe relaxed ordering"),
-            "largest_size_b": Field(int, "largest message", "B"),
-            "bw_average_gbit_per_s": Field(float, "average at the largest size", "10^9 bit/s"),
-            "latency_typical_us": Field(float, "typical (median) latency at the smallest size"),
-        },
-        **{name: Field(kind, says) for name, kind, says in _SETTINGS.values()},
-    ),
-    "row": {
-        "size_b": Field(int, "message size", "B"),
-        "iterations": Field(int, "iterations"),
-        "bw_peak_gbit_per_s": Field(float, "peak; null where it was not measured", "10^9 bit/s"),
-        "bw_average_gbit_per_s": Field(float, "average", "10^9 bit/s"),
-        "message_rate_mpps": Field(float, "messages", "10^6/s"),
-        "latency_min_us": Field(float, "least", "µs"),
-        "latency_max_us": Field(float, "largest", "µs"),
-        "latency_typical_us": Field(float, "median", "µs"),
-        "latency_average_us": Field(float, "mean", "µs"),
-        "latency_stdev_us": Field(float, "standard deviation", "µs"),
-        "latency_p99_us": Field(float, "99th percentile", "µs"),
-        "latency_p999_us": Field(float, "99.9th percentile", "µs"),
-        "transactions_per_s": Field(float, "transactions", "1/s"),
-    },
-}
-_MIB_TO_GBIT = 2**20 * 8 / 1e9
+FIELDS = _perftest_results.FIELDS
 _COLUMN = re.compile(
     r"#bytes|#iterations|99(?:\.9)?% percentile(?:\[[^\]]*\])?"
     r"|[A-Za-z_]+(?: [a-z]+)?\[[^\]]*\]|CPU_Util\S*"
@@ -95,16 +48,13 @@ _COLUMNS = {
     "99% percentile": "latency_p99_us",
     "99.9% percentile": "latency_p999_us",
     "tps average": "transactions_per_s",
+    "cpu_util": "cpu_util_pct",
 }
 _TITLE_LINE = re.compile(
     r"^\s*((?:RDMA_(?:Write|Read)|Send|Atomic|Raw Ethernet)\s*[A-Za-z_ ]*Test)\s*$"
 )
 _SETTING = re.compile(r"^\s*([A-Za-z_*][A-Za-z_. *]{1,22}?)\s*:\s*(.*?)\s*$")
 _EXIT = re.compile(r"\bib_[a-z_]+ exit=([0-9]{1,3})\b")
-_ERROR = re.compile(
-    r"^\s*(?:Couldn't|Unable to|Failed to|Completion with error|Problems? with|ibv_[a-z_]+ failed"
-    r"|Unexpected|IB device .* not found|Did not detect devices|.*Couldn't (?:connect|read))"
-)
 
 
 def recognise(text: str) -> int:
@@ -164,7 +114,7 @@ class _Log:
         code = _EXIT.search(line)
         if code:
             self.node.values["exit_code"] = int(code.group(1))
-        elif _ERROR.match(line):
+        elif _perftest_results.ERROR_LINE.match(line):
             self.reading.note(
                 "tool_error", "perftest reported an error", line=line_number, verbatim=line.strip()
             )
@@ -177,8 +127,8 @@ class _Log:
             return
         name, word = found.group(1).strip().lower(), found.group(2)
         values = self._current().values
-        if name in _SETTINGS and word:
-            field, kind, _says = _SETTINGS[name]
+        if name in _perftest_results.SETTINGS and word:
+            field, kind, _says = _perftest_results.SETTINGS[name]
             value: t.Any = word
             if kind is int:
                 value = number(word.replace("[B]", ""))
@@ -204,7 +154,7 @@ class _Log:
         self.seen.add(key)
         entity = Entity(f"{self._current().path}/row:{self.rows}")
         for (name, factor), value in zip(self.columns, numbers):
-            _put(entity, name, factor, t.cast("float", value))
+            _perftest_results.put(entity, name, factor, t.cast("float", value))
         self.rows += 1
         self.reading.add(entity, line_number)
 
@@ -217,16 +167,7 @@ class _Log:
 
     def finish(self) -> Reading:
         """Sum up; a run without a row is no result, whatever its exit code."""
-        rows = [one for one in self.reading.entities if "/row:" in one.path]
-        for test in self.reading.entities:
-            if test.path.startswith("test:") and "/" not in test.path:
-                _sum_up(test, [row for row in rows if row.path.startswith(test.path + "/")])
-        if not rows:
-            told = any(one.code == "tool_error" for one in self.reading.problems)
-            code = "missing_value" if told else "truncated"
-            self.reading.note(code, "no row with a measurement: the run gave no result")
-            self.reading.quality = ERROR if told else UNREADABLE
-        return self.reading
+        return _perftest_results.settle(self.reading)
 
 
 def _columns(header: str) -> list[tuple[str, float]]:
@@ -240,31 +181,8 @@ def _columns(header: str) -> list[tuple[str, float]]:
         elif name == "#iterations":
             found.append(("iterations", 1.0))
         elif name in ("bw peak", "bw average"):
-            factor = _MIB_TO_GBIT if "MB/sec" in text else 1.0
+            factor = _perftest_results.MIB_TO_GBIT if "MB/sec" in text else 1.0
             found.append((f"{_COLUMNS[name]}_gbit_per_s", factor))
         else:
             found.append((_COLUMNS.get(name, ""), 1.0))
     return found
-
-
-def _put(entity: Entity, name: str, factor: float, value: float) -> None:
-    if name in ("size_b", "iterations"):
-        entity.values[name] = int(value)
-    elif name == "bw_peak_gbit_per_s" and value == 0:
-        entity.values[name] = None
-        entity.notes[name] = "not_supported"
-    elif name:
-        entity.values[name] = round(float(value) * factor, 6)
-
-
-def _sum_up(test: Entity, rows: list[Entity]) -> None:
-    if not rows:
-        return
-    by_size = sorted(rows, key=lambda row: t.cast("int", row.values.get("size_b") or 0))
-    test.values["largest_size_b"] = by_size[-1].values.get("size_b")
-    average = by_size[-1].values.get("bw_average_gbit_per_s")
-    if average is not None:
-        test.values["bw_average_gbit_per_s"] = average
-    typical = by_size[0].values.get("latency_typical_us")
-    if typical is not None:
-        test.values["latency_typical_us"] = typical
