@@ -98,6 +98,26 @@ ACTIONS = {
         "Drain the node and run the diagnostic again with nothing else on the GPUs; where it "
         "fails twice, keep its output and nvidia-bug-report.sh and open a case."
     ),
+    "look_at_job": (
+        "Look at the job that ran there: it is mostly the program's own error. Where several jobs "
+        "meet it on this node alone, drain the node and run the vendor's diagnostic."
+    ),
+    "look_up_event": (
+        "Look the event up with the vendor; where a recovery action is named in the log or by "
+        "nvidia-smi, do that."
+    ),
+    "watch_part": (
+        "Let running jobs end, then reset or read the part again out of service; where it comes "
+        "back within days, have it repaired."
+    ),
+    "reboot_node": (
+        "Keep nvidia-bug-report.sh and the kernel log, drain the node and reboot it (a power cycle "
+        "where a device is gone); where it comes back, reseat or replace the part."
+    ),
+    "repair_part": (
+        "Drain the node, keep the kernel log and the BMC's event log, and have the part reseated "
+        "or replaced."
+    ),
     # about the observation
     "reach_node": (
         "Check that the node is up and that ansible reaches it (ansible -m ping), then validate "

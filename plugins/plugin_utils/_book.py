@@ -36,7 +36,7 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._skus import Sku
 
 _DIRECTORY = Path(__file__).with_name("checks")
 # In the order of reports.
-_FILES = ("pci", "nvidia", "amd", "rdma", "system")
+_FILES = ("pci", "nvidia", "amd", "events", "tests", "rdma", "system")
 _PARTS = {"checks", "defaults"}
 _TEXTS = ("title", "explains")
 _CHOICES: dict[str, tuple[str, ...]] = {

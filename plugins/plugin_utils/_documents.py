@@ -78,9 +78,9 @@ class Document:
 
     @property
     def cut(self) -> str | None:
-        """What the reader said of the end of the output, where a part of it is missing."""
+        """What the reader said, where a part of the output is missing: cut, or an error instead."""
         whole = (one for one in self.troubles if one.entity in (None, ""))
-        return next((one.says for one in whole if one.code == "truncated"), None)
+        return next((one.says for one in whole if one.code in ("truncated", "tool_error")), None)
 
     def trouble_with(self, field: str) -> str | None:
         """Return what the reader said about this value of the node itself."""

@@ -10,6 +10,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 
 from ansible_collections.trackbed.cluster.plugins.plugin_utils import (
+    _rules_events,
     _rules_gpu,
     _rules_peers,
     _rules_values,
@@ -32,7 +33,8 @@ class Known:
 
 
 RULES = {
-    "gpu_count": Known(_rules_gpu.gpu_count),
+    "events": Known(_rules_events.events, ("about", "noun"), wrong=_rules_events.wrong),
+    "gpu_count": Known(_rules_gpu.gpu_count, ("place",)),
     "gpu_pcie_link": Known(_rules_gpu.gpu_pcie_link),
     "peers_equal": Known(
         _rules_peers.peers_equal, ("value", "noun"), own=("entity",), optional=("entity",)

@@ -12,6 +12,7 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._check import (
     Check,
     need_document,
     need_sku,
+    other_vendor,
     spec,
 )
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._documents import Document, Thing
@@ -33,9 +34,10 @@ _REST_GEN = 1
 
 
 def gpu_count(check: Check, case: Case) -> Iterator[Finding]:
-    """Compare the number of GPUs on the PCI bus with the SKU."""
+    """Compare the number of GPUs with the SKU."""
     for node in case.topology.nodes:
-        sku, document = need_sku(check, case, node), need_document(check, case, node.name)
+        sku = other_vendor(check, case, node) or need_sku(check, case, node)
+        document = need_document(check, case, node.name)
         if isinstance(sku, Finding):
             yield sku
         elif isinstance(document, Finding):
@@ -57,7 +59,8 @@ def _count(check: Check, node: str, sku: Sku, document: Document) -> Finding:
     if doubt:
         says = f"The GPUs of {node} cannot be counted: {doubt}."
         return check.finding(node, UNKNOWN, says, action="repeat", **more)
-    says = f"{node} shows {found or 'no'} GPU{'s' * (found != 1)} on its PCI bus"
+    place = check.params["place"]
+    says = f"{node} shows {found or 'no'} GPU{'s' * (found != 1)} {place}"
     dead = [_name(gpu, node) for gpu in gpus if gpu.values.get("config_readable") is False]
     if dead:
         says = f"{says}, but {_listed(dead)} no longer answer{'s' * (len(dead) == 1)}."

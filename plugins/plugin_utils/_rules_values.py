@@ -14,6 +14,7 @@ import math
 import typing as t
 from collections.abc import Callable, Iterator, Mapping
 
+from ansible_collections.trackbed.cluster.plugins.module_utils import _reading
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._check import (
     Case,
     Check,
@@ -61,10 +62,17 @@ def _same(value: t.Any, want: t.Any) -> bool:
 COMPARISONS: Mapping[str, tuple[Compare, str]] = {
     "equals": (_same, ""),
     "one_of": (lambda value, want: any(_same(value, one) for one in want), ""),
+    "without": (
+        lambda value, want: not any(one.lower() in value.lower() for one in want),
+        "none of ",
+    ),
     "at_most": (lambda value, want: bool(value <= want), "at most "),
     "at_least": (lambda value, want: bool(value >= want), "at least "),
 }
 _OF_NUMBERS = ("at_most", "at_least")
+_OF_LISTS = ("one_of", "without")
+# All parts that have the value, whatever they are.
+EVERY = "*"
 
 
 def wrong(params: Mapping[str, t.Any]) -> str | None:
@@ -81,7 +89,7 @@ def wrong(params: Mapping[str, t.Any]) -> str | None:
             compare in _OF_NUMBERS and not (number or other),
             "want: a finite number, or it could never fail",
         ),
-        (compare == "one_of" and not (isinstance(want, list) and want), "want: a list of values"),
+        (compare in _OF_LISTS and not (isinstance(want, list) and want), "want: a list of values"),
         (compare == "equals" and not one, "want: one value, or {value: another of the part}"),
         (other and want["value"] == params["value"], "want: a value compared with itself"),
     )
@@ -102,14 +110,13 @@ def value_is(check: Check, case: Case) -> Iterator[Finding]:
 def _judged(check: Check, node: str, document: Document) -> Iterator[Finding]:
     """Return a finding for each part that is not right, or one for the node."""
     params = check.params
-    parts = sorted(
-        (one for one in document.things.values() if one.sort == params["entity"]),
-        key=lambda one: natural_key(one.path),
-    )
+    parts = _parts(params, document)
     common = {"expected": wanted(params), "basis": basis(check), "evidence": document.evidence}
     if not parts:
-        says = f"{document.source} on {node} shows no {params['entity'] or 'node'} to judge."
-        yield check.finding(node, UNKNOWN, says, action="repeat", **common)
+        what = "such value" if params["entity"] == EVERY else params["entity"] or "node"
+        says = f"{document.source} on {node} shows no {what} to judge."
+        verdict = SKIP if check.optional and document.quality == _reading.OK else UNKNOWN
+        yield check.finding(node, verdict, says, action="repeat", **common)
         return
     found = [_one(check, node, part, document) for part in parts]
     wrong = [one for one in found if isinstance(one, tuple)]
@@ -126,6 +133,17 @@ def _judged(check: Check, node: str, document: Document) -> Iterator[Finding]:
     elif not wrong:
         says = f"{node} has nothing that tells its {params['noun']}."
         yield check.finding(node, SKIP, says, **common)
+
+
+def _parts(params: Mapping[str, t.Any], document: Document) -> list[Thing]:
+    """Return the parts that the check looks at, in order."""
+    sort, name = params["entity"], params["value"]
+    found = (
+        one
+        for one in document.things.values()
+        if (one.values.get(name) is not None if sort == EVERY else one.sort == sort)
+    )
+    return sorted(found, key=lambda one: natural_key(one.path))
 
 
 def _doubt(params: Mapping[str, t.Any], document: Document) -> str | None:
@@ -158,7 +176,8 @@ def _one(
     compare, words = COMPARISONS[params["compare"]]
     if compare(value, want):
         return shown(value)
-    says = f"{place}: {params['noun']} {shown(value)}; wanted {words}{_listed(want)}."
+    says = f"{place}: {params['noun']} {shown(value)}"
+    says += "." if params["compare"] == "without" else f"; wanted {words}{_listed(want)}."
     return part.path, FAIL, says, {"actual": shown(value), "action": check.action}
 
 
@@ -169,6 +188,8 @@ def _want(params: Mapping[str, t.Any], part: Thing) -> t.Any:
 
 
 def _comparable(params: Mapping[str, t.Any], value: t.Any) -> bool:
+    if params["compare"] == "without":
+        return isinstance(value, str)
     return _number(value) if params["compare"] in _OF_NUMBERS else True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import (
     EXIT_NOT_LEVEL,
     EXIT_PARTIAL,
     FAIL,
-    PASS,
+    SKIP,
+    UNKNOWN,
     WARN,
     Finding,
 )
@@ -67,9 +68,9 @@ def _read_files(args: argparse.Namespace, output: Output) -> int:
             output.text(render.outcome_text(one, width))
     if unknown:
         output.text(f"{unknown} more files were not recognised")
-    findings = _findings(outcomes, args.node or _NODE, args.sku)
-    topology = _topology(args.node or _NODE, args.sku)
-    told = [one for one in findings if one.verdict in (PASS, WARN, FAIL)]
+    documents = _documents(outcomes, args.node or _NODE)
+    topology = _topology(documents, args.sku)
+    told = _findings(documents, topology)
     if told:
         output.text("\n" + render_table(told, topology, colour=output.colour, width=width))
     code = _code(outcomes, told)
@@ -90,19 +91,38 @@ def _outcomes(args: argparse.Namespace) -> Iterator[Outcome]:
         yield outcome(item, args.kind)
 
 
-def _findings(outcomes: list[Outcome], node: str, sku: str | None) -> list[Finding]:
-    """Judge the readings as those of one node; what needs more than that stays unsaid."""
+def _documents(outcomes: list[Outcome], node: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the readings as the documents of one node.
+
+    A node gives one document of a kind. What comes a second time is judged by itself, under the
+    name of its file: it is of another node, or of another day.
+    """
     started = _evidence.utc_now()
-    documents: list[dict[str, Any]] = []
+    found: dict[str, list[dict[str, Any]]] = {node: []}
     for one in outcomes:
-        if one.reading is not None and one.reading.entities:
-            documents.append(_evidence.document(one.reading, node, started, 0.0, None))
-    if not documents:
-        return []
-    return judge({node: documents}, {}, _topology(node, sku), _book.load(), EMPTY)
+        if one.reading is None or not one.reading.entities:
+            continue
+        taken = {document["source"] for document in found[node]}
+        name = node if one.reading.kind not in taken else one.item.name.replace("/", "_")
+        document = _evidence.document(one.reading, name, started, 0.0, None)
+        found.setdefault(name, []).append(document)
+    return {name: documents for name, documents in found.items() if documents}
 
 
-def _topology(node: str, sku: str | None) -> Topology:
+def _findings(documents: dict[str, list[dict[str, Any]]], topology: Topology) -> list[Finding]:
+    """Judge what was read; what would need other files, or a SKU, stays unsaid."""
+    read = {(name, one["source"]) for name, given in documents.items() for one in given}
+    reads = {check.id: check.reads for check in _book.load().checks}
+    return [
+        one
+        for one in judge(documents, {}, topology, _book.load(), EMPTY)
+        if one.verdict != SKIP
+        and one.action != "name_sku"
+        and any((one.node, source) in read for source in reads[one.check])
+    ]
+
+
+def _topology(nodes: Iterable[str], sku: str | None) -> Topology:
     book = _book.load()
     if sku is not None and sku not in book.skus:
         raise UsageError(
@@ -110,7 +130,10 @@ def _topology(node: str, sku: str | None) -> Topology:
             wanted=_names.meant(sku, book.skus),
             remedy="correct --sku, or leave it out",
         )
-    return Topology.from_hostvars({node: {"trackbed_sku": sku} if sku else {}}, [node])
+    names = list(nodes)
+    return Topology.from_hostvars(
+        {one: {"trackbed_sku": sku} if sku else {} for one in names}, names
+    )
 
 
 def _code(outcomes: list[Outcome], findings: list[Finding]) -> int:
@@ -120,6 +143,7 @@ def _code(outcomes: list[Outcome], findings: list[Finding]) -> int:
     troubled = any(one.item.trouble or one.also for one in outcomes)
     unread = any(one.reading is None and one.item.explicit for one in outcomes)
     partial = any(one.reading.quality != "ok" for one in read_well if one.reading)
+    partial = partial or any(one.verdict == UNKNOWN for one in findings)
     return EXIT_PARTIAL if troubled or unread or partial or not read_well else EXIT_LEVEL
 
 
