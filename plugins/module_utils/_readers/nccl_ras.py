@@ -4,13 +4,15 @@
 """Reader of the RAS subsystem's report (`ncclras`, `rcclras`, or a text to port 28028).
 
 Format: versions, a job summary, a table of communicators in groups that are
-alike, then errors that name ranks. Versions: NCCL 2.24 to 2.30, RCCL 2.28.
+alike, then errors that name ranks. Ranks are named below warnings too (those that are
+behind): only those below INCOMPLETE are missing. Versions: NCCL 2.24 to 2.30, RCCL 2.28.
 Source: NCCL user guide, "RAS"; nccl src/ras/client_support.cc.
 """
 
 from __future__ import annotations
 
 import re
+import typing as t
 
 from ansible_collections.trackbed.cluster.plugins.module_utils._reading import (
     UNREADABLE,
@@ -26,7 +28,7 @@ from ansible_collections.trackbed.cluster.plugins.module_utils._text import (
 
 KIND = "nccl-ras"
 TITLE = "NCCL and RCCL RAS report: which ranks answer"
-VERSIONS = "NCCL 2.24 to 2.30, RCCL 2.28"
+VERSIONS = "NCCL 2.24 to 2.32, RCCL 2.28"
 SOURCES = ("https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/ras.html",)
 PROVEN = True
 FIELDS = {
@@ -35,6 +37,8 @@ FIELDS = {
         "process_count": Field(int, "processes of the job"),
         "gpu_count": Field(int, "GPUs of the job"),
         "missing_rank_count": Field(int, "ranks that are named as missing"),
+        "dead_process_count": Field(int, "processes that RAS has given up"),
+        "timeout_count": Field(int, "time-outs while the data was gathered"),
     },
     "group": {
         "comm_count": Field(int, "communicators in this group"),
@@ -60,8 +64,16 @@ _SUMMARY = re.compile(
     r"^\s*([0-9]{1,7})\s+([0-9-]{1,9})\s+([0-9-]{1,9})\s+([0-9]{1,8})\s+([0-9]{1,8})\s*$"
 )
 _RANK = re.compile(
-    r"^\s*Rank ([0-9]{1,8}) -- GPU ([0-9]{1,4}) managed by process ([0-9]{1,10}) on node (\S+)"
+    r"^\s*Rank ([0-9]{1,8}) -- GPU ([0-9]{1,4})(?: \(NVML [0-9]{1,4}\))?"
+    r" managed by process ([0-9]{1,10}) on node (\S+)"
 )
+# Without details: `The missing rank: 21`, or no information on its process.
+_BARE_RANK = re.compile(r"^\s*(?:The missing rank: |Rank )([0-9]{1,8})(?: -- \[process .*)?$")
+_SECTION = re.compile(
+    r"^(?:#([0-9]{1,6})-[0-9]{1,6} \([0-9a-f]{1,16}\) )?(INCOMPLETE|DEAD|ERROR|TIMEOUT|MISMATCH)$"
+)
+_DEAD = re.compile(r"^\s*([0-9]{1,8}) job process(?:es are| is) considered dead")
+_TIMEOUTS = re.compile(r"^\s*Encountered ([0-9]{1,8}) communication timeouts?\b")
 
 
 def recognise(text: str) -> int:
@@ -75,9 +87,10 @@ def read(data: Data) -> Reading:
     reading = Reading(KIND)
     node = reading.add(Entity(""))
     text = decode(data)
+    section, comm = "INCOMPLETE", "0"
     for line_number, line in numbered_lines(text):
-        version, summary = _VERSION.match(line), _SUMMARY.match(line)
-        group, rank = _GROUP.match(line), _RANK.match(line)
+        version, summary, heading = _VERSION.match(line), _SUMMARY.match(line), _SECTION.match(line)
+        group, rank = _GROUP.match(line), _RANK.match(line) or _BARE_RANK.match(line)
         if version:
             reading.tool_name, reading.tool_version = version.group(1), version.group(2)
         elif group:
@@ -87,11 +100,33 @@ def read(data: Data) -> Reading:
             node.values.update(
                 {"node_count": int(nodes), "process_count": int(processes), "gpu_count": int(gpus)}
             )
-        elif rank:
-            reading.add(_rank(*rank.groups()), line_number)
-    missing = sum(one.path.startswith("rank:") for one in reading.entities)
+        elif heading:
+            section, comm = heading.group(2), heading.group(1) or comm
+        elif rank and section == "INCOMPLETE":
+            _missing(reading, comm, rank, line_number)
+        else:
+            _count(node, line)
+    missing = sum("rank:" in one.path for one in reading.entities)
     node.values["missing_rank_count"] = missing
     return _finish(reading, text)
+
+
+def _missing(reading: Reading, group: str, found: t.Match[str], line: int) -> None:
+    """Keep a missing rank; one of another communicator with the same number is another one."""
+    entity = _rank(*found.groups()) if len(found.groups()) > 1 else _rank(found.group(1))
+    known = reading.added(entity.path)
+    if known is not None and known.values != entity.values:
+        entity.path = f"group:{int(group)}/{entity.path}"
+    if reading.added(entity.path) is None:
+        reading.add(entity, line)
+
+
+def _count(node: Entity, line: str) -> None:
+    dead, timeouts = _DEAD.match(line), _TIMEOUTS.match(line)
+    if dead:
+        node.values["dead_process_count"] = int(dead.group(1))
+    elif timeouts:
+        node.values["timeout_count"] = int(timeouts.group(1))
 
 
 def _group(index: str, comms: str, nodes: str, per_node: str, *rest: str) -> Entity:
@@ -110,9 +145,13 @@ def _group(index: str, comms: str, nodes: str, per_node: str, *rest: str) -> Ent
     )
 
 
-def _rank(rank: str, gpu: str, process: str, host: str) -> Entity:
+def _rank(rank: str, gpu: str = "", process: str = "", host: str = "") -> Entity:
     entity = Entity(f"rank:{int(rank)}")
-    entity.values.update({"gpu": int(gpu), "process": int(process), "host": host})
+    entity.values = {
+        "gpu": int(gpu) if gpu else None,
+        "process": int(process) if process else None,
+        "host": host or None,
+    }
     return entity
 
 
