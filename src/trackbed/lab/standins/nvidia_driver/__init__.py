@@ -1,0 +1,1 @@
+"""Stand-ins for the daemons and small programs that come beside NVIDIA's driver."""
