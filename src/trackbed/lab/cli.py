@@ -240,6 +240,14 @@ def _shell(call: Call) -> int:
 
 
 def _reboot(call: Call) -> int:
+    record = lifecycle.require(call.paths)
+    place = call.paths.node(lifecycle.require_node(record, call.args.node))
+    if any(mark.kind == "ssh_down" for mark in NodeState.load(place.state).faults):
+        raise UsageError(
+            f"{call.args.node} has the fault ssh_down: nobody could see when it is up again",
+            wanted="a node that answers over ssh",
+            remedy=f"clear it first: trackbed lab fault {call.args.node} ssh_down --clear",
+        )
     answer = lifecycle.reboot(call.paths, call.args.node, call.host, call.say)
     call.text(f"{call.args.node} is up again, boot {answer.boot_id}")
     call.emit(
@@ -269,7 +277,8 @@ def _fault(call: Call) -> int:
             after = faults.clear(state, device, call.args.kind)
         else:
             after = faults.apply(state, device, call.args.kind, round(time.time(), 3))
-        changed = nodes.change(place, after)
+        engine = call.host.engine(record.engine, start=False)
+        changed = nodes.plant(record, place, engine, after)
     now = ", ".join(f"{mark.target} {mark.kind}" for mark in after.faults) or "none"
     call.text(f"{node}: faults now: {now}{'' if changed else ' (nothing was changed)'}")
     marks = [{"target": mark.target, "kind": mark.kind} for mark in after.faults]

@@ -13,6 +13,7 @@ from trackbed.lab import files, keys
 from trackbed.lab.command import Result, Runner, run
 from trackbed.lab.engine import Container, Engine, run_argv
 from trackbed.lab.hardware import change_tree, write_tree
+from trackbed.lab.hardware.plan import plan_of
 from trackbed.lab.record import LabRecord
 from trackbed.lab.spec import HEAD, LabPaths, NodePaths
 from trackbed.lab.state import NodeState
@@ -21,6 +22,7 @@ from trackbed.lab.state import NodeState
 READY_SECONDS = 120.0
 _ASK_SECONDS = 10.0
 _PAUSE = 0.2
+_ACT, _ACT_SECONDS = "/usr/lib/trackbed-lab/act", 120.0
 # One question for all that `status` and `up` want to know.
 _QUESTION = (
     "cat /proc/sys/kernel/random/boot_id; "
@@ -77,6 +79,33 @@ def change(place: NodePaths, after: NodeState) -> bool:
     change_tree(before, after, place.hardware)
     write_tree(after, place.cold)
     after.save(place.state)
+    return True
+
+
+def plant(record: LabRecord, place: NodePaths, engine: Engine | None, after: NodeState) -> bool:
+    """Give a node another state, and let it do what its faults ask of it, where it runs.
+
+    Returns whether anything was changed. Raises TrackbedError with the node's own words where it
+    could not, and then leaves it as it was.
+    """
+    before = NodeState.load(place.state)
+    if not change(place, after):
+        return False
+    if plan_of(before).acts == plan_of(after).acts or engine is None:
+        return True
+    there = engine.containers(record.spec.name, record.spec.network)
+    if not any(one.node == before.name and one.running for one in there):
+        return True  # it does so when it boots
+    call = ["exec", record.spec.container(before.name), _ACT]
+    result = engine.attempt(call, _ACT_SECONDS)
+    if not result.ok:
+        change(place, before)
+        engine.attempt(call, _ACT_SECONDS)
+        raise TrackbedError(
+            f"{before.name} could not do it: {result.last_words}",
+            wanted="what the fault needs in the node",
+            remedy="`trackbed lab faults` says what a fault needs",
+        )
     return True
 
 

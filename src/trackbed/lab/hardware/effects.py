@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from trackbed.errors import UsageError
-from trackbed.lab.hardware import effects_gpu, effects_platform
+from trackbed.lab.hardware import effects_gpu, effects_node, effects_platform
 from trackbed.lab.hardware.fault import Fault, Line, Lines, logged, table, the
 from trackbed.lab.hardware.gpu import gpu_models
 from trackbed.lab.hardware.model import DOWNSTREAM, Device, Plan
@@ -164,4 +164,9 @@ _PCI = table(
     ),
 )
 
-FAULTS: Mapping[str, Fault] = {**_PCI, **effects_gpu.FAULTS, **effects_platform.FAULTS}
+FAULTS: Mapping[str, Fault] = {
+    **_PCI,
+    **effects_gpu.FAULTS,
+    **effects_node.FAULTS,
+    **effects_platform.FAULTS,
+}

@@ -34,6 +34,7 @@ def machine_of(plan: Plan, state: NodeState) -> dict[str, Any]:
         "schema": SCHEMA,
         "node": state.name,
         "sku": plan.sku,
+        "driver": {"hangs": False},
         "processors": processors.processors(plan),
         "numa": processors.numa(plan),
         "gpus": found,

@@ -169,6 +169,7 @@ class Plan:
     devices: tuple[Device, ...] = field(default_factory=tuple)
     facts: Mapping[str, Any] = field(default_factory=dict)  # as a device's, of the whole node
     log: Mapping[tuple[str, str], Lines] = field(default_factory=dict)  # by fault: kind, target
+    acts: tuple[str, ...] = ()  # faults that the node makes itself, by their kinds
 
     def find(self, target: str) -> Device | None:
         """Return the device with this name or address."""

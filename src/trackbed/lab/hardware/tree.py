@@ -1,8 +1,8 @@
 """Write the files of a node's hardware, so that running nodes see every change at once.
 
 The destination is mounted in a running node, so files keep their inode: they are rewritten in
-place, never replaced by a rename (but for machine.json and kernel.log, which are read as a whole).
-Only bytes that differ are touched.
+place, never replaced by a rename (but for machine.json, kernel.log and acts, which are read as a
+whole). Only bytes that differ are touched.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trackbed.lab.hardware.plan import plan_of
 from trackbed.lab.hardware.sysfs import Tree, tree_of
 from trackbed.lab.state import NodeState
 
-_MACHINE, _LOG = "machine.json", "kernel.log"
+_MACHINE, _LOG, _ACTS = "machine.json", "kernel.log", "acts"
 _OWNED = ("pci", "class", "firmware")  # below these, what the plan does not have is removed
 
 
@@ -27,9 +27,9 @@ def write_tree(state: NodeState, dest: Path) -> None:
 
     Writes dest/pci (for /sys/bus/pci), dest/class and dest/firmware (for /sys/class and
     /sys/firmware), dest/osrelease (for /proc/sys/kernel/osrelease), dest/modules.available
-    (names, one a line), dest/machine.json and dest/kernel.log (for the stand-ins). What programs
-    in the node had written to config space is lost, as it is in a boot; use `change_tree` for a
-    fault in a running node.
+    (names, one a line), dest/machine.json, dest/kernel.log and dest/acts (for the stand-ins). What
+    programs in the node had written to config space is lost, as it is in a boot; use `change_tree`
+    for a fault in a running node.
     """
     plan = plan_of(state)
     wanted = tree_of(plan)
@@ -64,6 +64,7 @@ def _documents(plan: Plan, state: NodeState, dest: Path) -> None:
     machine = machine_of(plan, state)
     _exchange(dest / _MACHINE, machine_json(machine))
     _exchange(dest / _LOG, kernel_log(plan, state, machine))
+    _exchange(dest / _ACTS, "".join(f"{kind}\n" for kind in plan.acts).encode())
 
 
 def _remove_others(wanted: Tree, dest: Path) -> None:

@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 
 from trackbed.lab import faults
-from trackbed.lab.hardware import change_tree, effects_gpu, effects_platform, write_tree
+from trackbed.lab.hardware import (
+    change_tree,
+    effects_gpu,
+    effects_node,
+    effects_platform,
+    write_tree,
+)
 from trackbed.lab.state import NodeState
 
 STATE = NodeState("gpu-002", "h100-sxm")
@@ -102,8 +108,8 @@ ACS_ON = [f"+{_ACS.format('+')}DirectTrans-", f"-{_ACS.format('-')}DirectTrans-"
 
 
 def test_the_table_has_every_fault() -> None:
-    """Those that the driver alone tells of have a table of their own, test_lab_fault_gpus.py."""
-    assert set(TABLE) == set(faults.FAULTS) - set(effects_gpu.FAULTS)
+    """Those without a device have tables of their own: test_lab_fault_{gpus,acts}.py."""
+    assert set(TABLE) == set(faults.FAULTS) - set(effects_gpu.FAULTS) - set(effects_node.FAULTS)
 
 
 @pytest.mark.parametrize("kind", sorted(TABLE))

@@ -6,6 +6,7 @@ Exit codes: the RETURN VALUE section of the manual page nvidia-smi(1), and NVML'
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ from .options import Options, UsageError, parse
 from .view import view_of
 
 _HELP = Path(__file__).with_name("help.txt")
+_PAUSE = 0.5
 INVALID, NOT_FOUND, NO_DRIVER, NO_LIBRARY, LOST, MISMATCH = 2, 6, 9, 12, 15, 18
 _NO_DRIVER = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that "
@@ -77,6 +79,7 @@ def _run(options: Options) -> Iterable[str]:
     _check(driver)
     if "version" in options.flags:
         return _version(driver)
+    _wait()
     node = machine()
     everything = _views(node, driver)
     views = _chosen(everything, options.listed("id"))
@@ -95,6 +98,14 @@ def _check(driver: Driver) -> None:
             "Failed to initialize NVML: Driver/library version mismatch\n"
             f"NVML library version: {driver.nvml}",
         )
+
+
+def _wait() -> None:
+    """Wait as long as the driver answers nothing; whoever waits in the kernel ignores TERM."""
+    while (machine().get("driver") or {}).get("hangs"):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        time.sleep(_PAUSE)
 
 
 def _version(driver: Driver) -> list[str]:

@@ -1,0 +1,1 @@
+"""What a node does to itself where a fault is not one of its hardware."""
