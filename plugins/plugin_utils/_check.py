@@ -93,9 +93,9 @@ def need_document(check: Check, case: Case, node: str) -> Document | Finding:
     found = [views[source] for source in check.reads if source in views]
     if found:
         return _usable(check, node, found)
-    says = f"{node} gave no {' or '.join(check.reads)} evidence in this run."
     if check.optional:
-        return check.finding(node, SKIP, says)
+        return check.finding(node, SKIP, f"Not read on {node} in this run.")
+    says = f"{node} gave no {' or '.join(check.reads)} evidence in this run."
     return check.finding(node, UNKNOWN, says, action="repeat")
 
 

@@ -51,6 +51,7 @@ _RANK = {verdict: place for place, verdict in enumerate(_ORDER)}
 _GRAVITY = {severity: place for place, severity in enumerate(reversed(SEVERITIES))}
 # What one screen can hold; what is left out is counted.
 MAX_ROWS = 20
+MAX_NAMES = 3
 MAX_BLOCKS = 15
 MAX_LABEL = 36
 
@@ -170,17 +171,21 @@ def _table(cells: Cells, checks: Sequence[str], tint: Paint, width: int) -> list
 def _columns_shown(
     patterns: Sequence[tuple[str, ...]], checks: Sequence[str], label: int, width: int
 ) -> tuple[list[str], list[str]]:
-    """Return the columns, without those that all pass where not all fit, and the note on it."""
+    """Return the columns, without what every node passed or skipped, and the notes on those."""
     if len(columns_that_fit(label, checks, len(UNKNOWN), width)) == 1:
         return list(checks), []
-    telling = [
-        name for place, name in enumerate(checks) if any(row[place] != PASS for row in patterns)
-    ]
-    hidden = len(checks) - len(telling)
-    if not hidden:
-        return telling, []
+    found = {name: {row[place] for row in patterns} for place, name in enumerate(checks)}
+    telling = [name for name in checks if found[name] - {PASS, SKIP}]
+    passed = sum(PASS in found[name] for name in checks if name not in telling)
+    skipped = len(checks) - len(telling) - passed
     other = "other " if telling else ""
-    return telling, [f"{plural(hidden, f'{other}check')}: pass on all nodes."]
+    some = any({PASS, SKIP} == found[name] for name in checks)
+    where = "all nodes, or skipped" if some else "all nodes"
+    notes = (
+        (passed, f"{plural(passed, f'{other}check')}: pass on {where}."),
+        (skipped, f"{plural(skipped, f'{other}check')}: skipped on all nodes."),
+    )
+    return telling, [note for count, note in notes if count]
 
 
 def _badness(row: Iterable[str]) -> tuple[int, ...]:
@@ -281,13 +286,17 @@ def _left_out(groups: Sequence[Sequence[Finding]]) -> list[str]:
 
 
 def _skipped(findings: Iterable[Finding], width: int) -> list[str]:
-    """Return one line for each reason to skip a check."""
-    alike: dict[tuple[str, str], list[Finding]] = {}
+    """Return one line for each reason to skip checks."""
+    alike: dict[str, list[Finding]] = {}
     for one in findings:
         if one.verdict == SKIP:
-            alike.setdefault((one.check, _template(one)), []).append(one)
+            alike.setdefault(_template(one), []).append(one)
     lines: list[str] = []
-    for (check, _says), group in alike.items():
-        more = f" ({len(group) - 1:,} more like it)" if len({o.says for o in group}) > 1 else ""
-        lines += wrap(f"{check}: {group[0].says}{more}", width, "skip  ", "      ")
+    for group in alike.values():
+        checks = list(dict.fromkeys(one.check for one in group))
+        names = ", ".join(checks[:MAX_NAMES]) + ", …" * (len(checks) > MAX_NAMES)
+        count = f"{len(checks)} checks ({names})" if len(checks) > 1 else checks[0]
+        others = len({one.says for one in group}) - 1
+        more = f" ({others:,} more like it)" if others else ""
+        lines += wrap(f"{count}: {group[0].says}{more}", width, "skip  ", "      ")
     return lines

@@ -74,6 +74,8 @@ def _read_files(args: argparse.Namespace, output: Output) -> int:
     if told:
         output.text("\n" + render_table(told, topology, colour=output.colour, width=width))
     code = _code(outcomes, told)
+    if code == EXIT_PARTIAL:
+        output.text("Not everything could be read or judged: the lines with ! say what.")
     output.emit(
         {
             "schema": SCHEMA,

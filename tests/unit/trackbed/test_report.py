@@ -238,6 +238,22 @@ def test_many_checks_in_a_narrow_terminal() -> None:
     assert "pass on all" not in text
 
 
+def test_what_all_nodes_skipped_for_one_reason_is_one_line() -> None:
+    nodes = _nodes(2)
+    checks = [f"check_number_{number:02}" for number in range(12)]
+    findings = _passes(nodes, *checks[:2])
+    findings += [
+        _finding(one, node, "skip", f"Not on {node}.") for one in checks[2:] for node in nodes
+    ]
+    text = _render(findings, nodes, width=60)
+    assert "2 checks: pass on all nodes.\n10 checks: skipped on all nodes.\n" in text
+    assert text.count("skip  ") == 1
+    assert "10 checks (check_number_02, check_number_03," in text
+    assert "(1 more like it)" in text
+    findings[0] = _finding(checks[0], nodes[0], "skip", f"Not on {nodes[0]}.")
+    assert "2 checks: pass on all nodes, or skipped.\n" in _render(findings, nodes, width=60)
+
+
 def test_every_line_fits_the_width() -> None:
     nodes = _nodes(40)
     findings = [_slow(node, int(node[-1])) for node in nodes]
