@@ -36,6 +36,10 @@ lint: setup ## only the static checks
 bench: setup ## measure; prints ratios, never a verdict
 	@$(RUN) python bench/run.py
 
+.PHONY: bench-judge
+bench-judge: setup ## simulate how often the judge is right, and write the table of docs/judge.md
+	@$(RUN) python bench/judge.py --write
+
 .PHONY: docs
 docs: setup ## make again the pages that are made from the code
 	@$(RUN) python scripts/make_docs.py
