@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: docs/readings.md. `--check` only compares."""
+"""Write the pages that are made from the code, below docs/. `--check` only compares."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from trackbed import collection
 
 collection.activate()
 
-from ansible_collections.trackbed.cluster.plugins.plugin_utils import _kinds  # noqa: E402
+from ansible_collections.trackbed.cluster.plugins.plugin_utils import _book, _kinds  # noqa: E402
 
+from trackbed import checks_page  # noqa: E402
 from trackbed.reading import schema  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,7 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def pages() -> dict[Path, str]:
     """Return each page that is made, with its text."""
-    return {ROOT / "docs" / "readings.md": schema.page(_kinds.kinds())}
+    return {
+        ROOT / "docs" / "readings.md": schema.page(_kinds.kinds()),
+        ROOT / "docs" / "checks.md": checks_page.page(_book.load().checks),
+    }
 
 
 def main(arguments: list[str]) -> int:
