@@ -41,8 +41,8 @@ ACTIONS = {
     ),
     "reset_to_settle": "Drain the node and reset the GPU, so that the setting takes effect.",
     "reset_gpu": (
-        "Keep the GPU's state first, a reset clears the counters: nvidia-bug-report.sh, or `amd-smi "
-        "metric --json`. Then drain the node, reset the GPU (`nvidia-smi -r -i N`, `amd-smi reset "
+        "Keep the GPU's state first, a reset clears the counters: nvidia-bug-report.sh, or "
+        "`amd-smi metric --json`. Then drain the node, reset the GPU (`nvidia-smi -r -i N`, `amd-smi reset "
         "-G -g N`) and validate again; where the error comes back, run the vendor's field "
         "diagnostic."
     ),
