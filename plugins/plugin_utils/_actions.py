@@ -42,9 +42,9 @@ ACTIONS = {
     "reset_to_settle": "Drain the node and reset the GPU, so that the setting takes effect.",
     "reset_gpu": (
         "Keep the GPU's state first, a reset clears the counters: nvidia-bug-report.sh, or "
-        "`amd-smi metric --json`. Then drain the node, reset the GPU (`nvidia-smi -r -i N`, `amd-smi reset "
-        "-G -g N`) and validate again; where the error comes back, run the vendor's field "
-        "diagnostic."
+        "`amd-smi metric --json`. Then drain the node, reset the GPU (`nvidia-smi -r -i N`, "
+        "`amd-smi reset -G -g N`) and validate again; where the error comes back, run the "
+        "vendor's field diagnostic."
     ),
     "replace_gpu": (
         "Drain the node, keep nvidia-bug-report.sh, confirm with the vendor's field diagnostic, "

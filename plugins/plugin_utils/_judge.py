@@ -39,11 +39,23 @@ def judge(
     findings: list[Finding] = []
     for check in book.checks:
         setting = policy.get(check.id, Setting())
-        found = list(_off(check, topology) if not setting.enabled else _judged(check, case))
-        if setting.severity:
-            found = [dataclasses.replace(one, severity=setting.severity) for one in found]
+        own = _with_policy(check, setting)
+        found = list(_off(own, topology) if not setting.enabled else _judged(own, case))
         findings.extend(sorted(found, key=_order))
     return findings
+
+
+def _with_policy(check: Check, setting: Setting) -> Check:
+    """Return the check as the site wants it; the basis of its findings then names the policy."""
+    changes: dict[str, t.Any] = {}
+    if setting.want is not None:
+        changes["params"] = {**check.params, "want": setting.want}
+        changes["sources"] = (f"the site's policy: {check.id}.want", *check.sources)
+    if setting.severity:
+        changes["severity"] = setting.severity
+    if setting.action:
+        changes["action"] = setting.action
+    return dataclasses.replace(check, **changes)
 
 
 def _judged(check: Check, case: Case) -> Iterable[Finding]:

@@ -13,7 +13,7 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.trackbed.cluster.plugins.plugin_utils import _book
-from ansible_collections.trackbed.cluster.plugins.plugin_utils._check import Evidence
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._check import Check, Evidence
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import Finding
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._judge import judge
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._policy import (
@@ -22,6 +22,7 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._policy import (
     PolicyError,
     parse_policy,
 )
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._rules import RULES
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._topology import Topology
 
 POLICY_VARIABLE = "trackbed_policy"
@@ -39,8 +40,26 @@ def judged(
 
 
 def policy_of(raw: t.Any) -> Policy:
-    """Return the policy of a mapping check -> {enabled, severity}. Raises PolicyError."""
-    return parse_policy(raw, [check.id for check in _book.load().checks])
+    """Return the policy of a mapping check -> settings. Raises PolicyError."""
+    checks = {check.id: check for check in _book.load().checks}
+    policy = parse_policy(raw, checks)
+    for name, setting in policy.items():
+        if setting.want is not None:
+            _check_want(checks[name], setting.want)
+    return policy
+
+
+def _check_want(check: Check, want: t.Any) -> None:
+    """Refuse a threshold that the check does not have, or with which it could never fail."""
+    rule = RULES[check.rule]
+    if "want" not in rule.own or rule.wrong is None:
+        raise PolicyError(f"policy of {check.id}: want: this check has no threshold")
+    trouble = rule.wrong({**check.params, "want": want})
+    if trouble:
+        raise PolicyError(f"policy of {check.id}: {trouble}")
+    own = check.params["want"]
+    if not isinstance(own, (dict, list)) and type(want) is not type(own):
+        raise PolicyError(f"policy of {check.id}: want: {want!r} is of another type than {own!r}")
 
 
 def common_policy(hostvars: Mapping[str, Mapping[str, t.Any]]) -> Policy:

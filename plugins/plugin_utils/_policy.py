@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, The Trackbed developers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A site's policy: switch a check off, change its severity. Private to trackbed.cluster."""
+"""A site's policy: a check off, or with another severity, action or threshold.
+
+Private to trackbed.cluster.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ import types
 import typing as t
 from collections.abc import Iterable, Mapping
 
+from ansible_collections.trackbed.cluster.plugins.plugin_utils._actions import ACTIONS
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import SEVERITIES
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._names import meant, unknown_keys
 
-_KEYS = ("enabled", "severity")
+_KEYS = ("enabled", "severity", "action", "want")
 
 
 class PolicyError(ValueError):
@@ -26,6 +30,9 @@ class Setting:
 
     enabled: bool = True
     severity: str | None = None
+    action: str | None = None
+    want: t.Any = None
+    """What the value has to be, in place of the check's own threshold."""
 
 
 Policy = Mapping[str, Setting]
@@ -34,7 +41,7 @@ EMPTY: Policy = types.MappingProxyType({})
 
 
 def parse_policy(raw: t.Any, checks: Iterable[str]) -> Policy:
-    """Return the policy of a mapping check -> {enabled, severity}. Raises PolicyError."""
+    """Return the policy of a mapping check -> settings. Raises PolicyError."""
     if raw is None:
         return EMPTY
     if not isinstance(raw, Mapping):
@@ -47,7 +54,7 @@ def parse_policy(raw: t.Any, checks: Iterable[str]) -> Policy:
 
 def _setting(name: str, raw: t.Any) -> Setting:
     if not isinstance(raw, Mapping):
-        raise PolicyError(f"policy of {name}: wanted {' and '.join(_KEYS)}, found {raw!r}")
+        raise PolicyError(f"policy of {name}: wanted {', '.join(_KEYS)}, found {raw!r}")
     for key in unknown_keys(raw, _KEYS):
         raise PolicyError(f"policy of {name}: unknown key {key!r}; {meant(key, _KEYS)}")
     enabled, severity = raw.get("enabled", True), raw.get("severity")
@@ -57,4 +64,7 @@ def _setting(name: str, raw: t.Any) -> Setting:
         raise PolicyError(
             f"policy of {name}: severity: {severity!r}; {meant(str(severity), SEVERITIES)}"
         )
-    return Setting(enabled, severity)
+    action = raw.get("action")
+    if action is not None and action not in ACTIONS:
+        raise PolicyError(f"policy of {name}: action: {action!r}; {meant(str(action), ACTIONS)}")
+    return Setting(enabled, severity, action, raw.get("want"))

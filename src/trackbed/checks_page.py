@@ -16,7 +16,8 @@ with the reason; it is skipped where a node has not what it looks at, or where t
 it. Each is proved, in `tests/data/judge`, to do all three on raw output of the tool.
 
 A site's policy (`trackbed_policy`, a mapping from check to settings) switches a check off
-(`enabled: false`) or changes its `severity`.
+(`enabled: false`), or changes its `severity`, its `action`, or what it wants (`want`, where a value
+is compared): `trackbed_policy: {gpu_spare_rows: {want: 2, severity: info}}`.
 
 """
 
