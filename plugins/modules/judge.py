@@ -38,8 +38,8 @@ options:
     type: str
   policy:
     description:
-      - What the site says about checks, a mapping from the name of a check to C(enabled) and
-        C(severity).
+      - What the site says about checks, a mapping from the name of a check to C(enabled),
+        C(severity), C(action) and C(want), the threshold.
     type: dict
     default: {}
   fail:

@@ -109,7 +109,8 @@ def size(word: str) -> int | None:
     if found is None:
         return _switch_fields.count(word)
     power = _POWERS.get(found.group(2)[0].lower(), 0)
-    return round(float(found.group(1)) * 1024**power)
+    number: float = float(found.group(1)) * 1024.0**power
+    return round(number)
 
 
 def put_size(reading: Reading, entity: Entity, name: str, value: t.Any, line: int | None) -> None:
