@@ -1,0 +1,1 @@
+"""A stand-in for dcgmi, the command line of NVIDIA's Data Center GPU Manager."""
