@@ -154,6 +154,7 @@ UNSEEN = {
     "nvlink.counters": "shown by the links",
     "clocks.busy": "shown when it is busy",
     "ecc.repairs": "the lab's own note",
+    "memory.bandwidth_percent": "only what measures it can tell",
     "mig.devices": "shown while MIG is on; see the recorded outputs",
 }
 WORDS = (
