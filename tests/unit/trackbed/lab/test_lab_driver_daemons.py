@@ -44,6 +44,13 @@ def test_fabric_manager_completes_the_fabric_and_holds_the_driver(node: DaemonNo
     assert not holders(node, "nvidiactl")
 
 
+def test_the_fabric_ends_with_the_driver(node: DaemonNode) -> None:
+    node.up("h100-sxm")
+    node.settings({"fabric": {"state": "Completed"}, "gpus": {"GPU-1": {"persistence": True}}})
+    importlib.import_module("standins.kmod.nvidia").unloaded("nvidia")
+    assert node.settings_now() == {"gpus": {"GPU-1": {"persistence": True}}}
+
+
 def test_fabric_manager_refuses_another_driver(node: DaemonNode) -> None:
     node.up("h100-sxm", loaded="580.105.08")
     ran = node.call(FM, "-c", f"/{FM_CONFIG}")

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from ..common import kernel_log
+from ..common import kernel_log, settings
 from ..common.places import holders, machine, place
 from .files import Module
 
@@ -71,6 +71,8 @@ def unloaded(name: str) -> None:
         shutil.rmtree(place(_PROC), ignore_errors=True)
         for path in place("/dev").glob("nvidia[c0-9]*"):
             path.unlink()
+        with settings.changing() as (running, _):
+            running.pop("fabric", None)  # GPUs join it anew, once their driver is back
     elif name in patterns:
         for path in place("/dev").glob(patterns[name]):
             path.unlink()
