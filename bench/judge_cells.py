@@ -112,7 +112,11 @@ def count_slots(rng: np.random.Generator, nodes: int, noise: float) -> Counts:
     drawn = rack(nodes, noise, rng)
     found = slots(drawn.values, HBM)
     gpus = {(one.node, one.slot) for one in found.parts if one.worse}
-    whole = {one.name for one in outliers(found.nodes, HBM).found if one.worse}
+    judged = outliers(found.nodes, HBM)
+    whole = {one.name for one in judged.found if one.worse}
+    low = judged.populations.parts[0].members if len(judged.populations.parts) > 1 else ()
+    # Three slow nodes of 32 are a population; that names them, too.
+    whole |= set(low) if 2 * len(low) < nodes else set()
     return _match(gpus, drawn.gpus, " GPU") + _match(whole, drawn.nodes, " node")
 
 

@@ -38,7 +38,7 @@ _APART = 3.0
 _TRUSTED, _COUNTED = 12, 5
 # Number of nodes -> the gap, in standard deviations, at which a fleet split in two halves is
 # found in 95 of 100 cases or more. Measured with `make bench-judge`; between these by logarithm.
-_SEEN = ((8, 9.0), (16, 6.5), (32, 5.5), (64, 4.5), (256, 4.0))
+_SEEN = ((8, 10.0), (16, 6.5), (32, 5.5), (64, 4.5), (256, 4.0))
 
 
 @dataclasses.dataclass(frozen=True)
