@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 _DIGITS = re.compile(r"(\d+)")
@@ -60,6 +61,17 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def counted(values: Iterable[str], noun: str) -> str:
+    """Return the value that all have, or each with how many have it; empty where there is none."""
+    counts = Counter(values)
+    if len(counts) < 2:
+        return next(iter(counts), "")
+    ranked = sorted(counts, key=lambda value: (-counts[value], natural_key(value)))
+    return ", ".join(
+        f"{value} ({counts[value]} {noun}{'s' * (counts[value] != 1)})" for value in ranked
+    )
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

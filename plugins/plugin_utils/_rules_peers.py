@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
@@ -28,6 +27,7 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import (
     Finding,
 )
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._names import (
+    counted,
     fold_short,
     natural_key,
     shown,
@@ -78,9 +78,7 @@ def _read(check: Check, case: Case, node: str) -> _Read | Finding:
     values = {one.path: _text(one, name) for one in parts}
     missing = next((path for path, value in values.items() if value is None), None)
     if missing is None and values and not document.cut:
-        return _Read(
-            _summary(sort, [value for value in values.values() if value]), document.evidence
-        )
+        return _Read(_whole(sort, values), document.evidence)
     trouble = document.trouble_at((missing or "").partition("/")[2], name)
     nothing = f"there is no {sort}" if sort else "the value is missing"
     reason = document.cut or trouble or ("the value is missing" if values else nothing)
@@ -93,16 +91,9 @@ def _text(part: Thing, name: str) -> str | None:
     return None if value is None or value == "" else shown(value)
 
 
-def _summary(sort: str, values: list[str]) -> str:
-    """Return the value that all parts have, or each with the number of parts that have it."""
-    counts = Counter(values)
-    if len(counts) == 1:
-        return values[0]
-    ranked = sorted(counts, key=lambda value: (-counts[value], natural_key(value)))
-    noun = _PARTS.get(sort, sort.rsplit("/", 1)[-1])
-    return ", ".join(
-        f"{value} ({counts[value]} {noun}{'s' * (counts[value] != 1)})" for value in ranked
-    )
+def _whole(sort: str, values: Mapping[str, str | None]) -> str:
+    noun = _PARTS.get(sort, sort.rpartition("/")[2])
+    return counted([value for value in values.values() if value], noun)
 
 
 def _compare(check: Check, sku: str, size: int, group: Mapping[str, _Read]) -> Iterator[Finding]:

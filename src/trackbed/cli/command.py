@@ -13,6 +13,8 @@ from trackbed.config import Config
 CALLBACK = "trackbed.cluster.journal"
 # The verbs that change nodes, and so take --tags, --check, --diff and --allow.
 APPLY = ("site", "up")
+# The verbs whose playbook has another name.
+_PLAYBOOKS = {"drift": "facts"}
 
 
 def vault(args: argparse.Namespace) -> Vault:
@@ -45,7 +47,7 @@ def line(
     verb: str, args: argparse.Namespace, config: Config, sources: tuple[str, ...]
 ) -> list[str]:
     """Return the whole command as a list of arguments."""
-    parts = ["ansible-playbook", f"trackbed.cluster.{verb}"]
+    parts = ["ansible-playbook", f"trackbed.cluster.{_PLAYBOOKS.get(verb, verb)}"]
     parts += [part for source in inventory(sources) for part in ("-i", source)]
     parts += ["--forks", str(config.forks.value)]
     if config.limit.value:

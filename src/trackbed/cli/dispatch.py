@@ -10,7 +10,7 @@ from ansible_collections.trackbed.cluster.plugins.plugin_utils._finding import E
 from ansible_collections.trackbed.cluster.plugins.plugin_utils._journal_rows import JournalError
 
 from trackbed import config
-from trackbed.cli import apply, memory, observe
+from trackbed.cli import apply, drift, memory, observe
 from trackbed.cli.context import Context
 from trackbed.errors import TrackbedError
 from trackbed.output import Output
@@ -25,6 +25,7 @@ VERBS: dict[str, Verb] = {
     "site": apply.site,
     "validate": observe.validate,
     "facts": observe.facts,
+    "drift": drift.drift,
     "report": memory.report,
     "runs": memory.runs,
     "journal": memory.journal,

@@ -93,7 +93,7 @@ def _list(context: Context) -> int:
 
 def _show(context: Context) -> int:
     with context.journal(read_only=True) as journal:
-        run = _run(journal, context.args.run)
+        run = run_named(journal, context.args.run)
         steps = journal.steps(run.id)
     names = sorted((tally.node for tally in run.nodes), key=natural_key)
     found = {
@@ -122,7 +122,7 @@ def _judged_run(context: Context, journal: Journal) -> tuple[Run, list[Finding]]
     """Return the run that was asked for, or the last validation, and what was found in it."""
     asked = context.args.run
     if asked:
-        run = _run(journal, asked)
+        run = run_named(journal, asked)
         findings = list(journal.findings(run.id))
         if findings:
             return run, findings
@@ -142,7 +142,7 @@ def _judged_run(context: Context, journal: Journal) -> tuple[Run, list[Finding]]
     )
 
 
-def _run(journal: Journal, asked: str) -> Run:
+def run_named(journal: Journal, asked: str) -> Run:
     """Return the run with this id, or the only one whose id begins or ends so."""
     every = journal.runs()
     found = [run for run in every if run.id == asked] or [

@@ -23,6 +23,7 @@ VERBS = {
     "site": "make the nodes as the site file says",
     "validate": "read the nodes and judge them",
     "facts": "read the nodes and show what was found",
+    "drift": "read the nodes and say where they differ, or changed since an earlier run",
     "report": "show a validation again, from the journal",
     "runs": "list, show or prune the runs of the journal",
     "journal": "take the journal to another controller: export, import",
@@ -70,6 +71,7 @@ def build(*, with_lab: bool = False) -> argparse.ArgumentParser:
         _add_apply(verbs, verb)
     for verb in ("validate", "facts"):
         _add_observe(verbs, verb)
+    _add_drift(verbs)
     _add_memory(verbs)
     _add_journal(verbs)
     _add_read(verbs)
@@ -122,6 +124,16 @@ def _add_apply(verbs: Any, name: str) -> None:
 def _add_observe(verbs: Any, name: str) -> None:
     """Add `validate` or `facts`: verbs that only read nodes."""
     _verb(verbs, name, [_output_options(), _inventory_options(), _run_options()])
+
+
+def _add_drift(verbs: Any) -> None:
+    """Add `drift`, which reads nodes and compares them."""
+    parser = _verb(verbs, "drift", [_output_options(), _inventory_options(), _run_options()])
+    group = parser.add_argument_group("compared with")
+    group.add_argument(
+        "--golden", metavar="NODE", help="this node, instead of what most of its SKU have"
+    )
+    group.add_argument("--since", metavar="RUN", help="also what changed since this run")
 
 
 def _add_memory(verbs: Any) -> None:
