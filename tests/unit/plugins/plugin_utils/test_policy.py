@@ -26,7 +26,10 @@ def test_a_policy() -> None:
     [
         ([], "policy: wanted a mapping of checks, found list"),
         ({"gpu_cout": {}}, "unknown check 'gpu_cout'; did you mean 'gpu_count'"),
-        ({"gpu_count": False}, "policy of gpu_count: wanted enabled, severity, action, want, found False"),
+        (
+            {"gpu_count": False},
+            "policy of gpu_count: wanted enabled, severity, action, want, found False",
+        ),
         ({"gpu_count": {"enable": True}}, "unknown key 'enable'; did you mean 'enabled'"),
         ({"gpu_count": {"enabled": "no"}}, "enabled: wanted true or false, found 'no'"),
         ({"gpu_count": {"severity": "high"}}, "severity: 'high'; known: critical, info, major"),
