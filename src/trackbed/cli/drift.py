@@ -114,7 +114,8 @@ def _sentence(found: Sequence[Bundle], names: Sequence[str]) -> str:
         return f"{plural(len(names), 'node')}: alike in all that was read."
     odd = {node for one in found if one.against != _drift.SPLIT for node in one.odd}
     splits = sum(one.against == _drift.SPLIT for one in found)
-    parts = [f"{plural(len(odd), 'node')} differ from the rest"] if odd else []
+    verb = "differs" if len(odd) == 1 else "differ"
+    parts = [f"{plural(len(odd), 'node')} {verb} from the rest"] if odd else []
     parts += [f"{plural(splits, 'split')} without a majority"] if splits else []
     head = f"{plural(len(names), 'node')} differ in {plural(count, 'fact')}"
     return f"{head}: {', '.join(parts)}."
