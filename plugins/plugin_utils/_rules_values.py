@@ -131,7 +131,7 @@ def _judged(check: Check, node: str, document: Document) -> Iterator[Finding]:
         says = _all_well(node, params, good)
         yield check.finding(node, PASS, says, actual=", ".join(sorted(set(good))), **common)
     elif not wrong:
-        says = f"{node} has nothing that tells its {params['noun']}."
+        says = f"{node} has no such value: {params['noun'].rstrip(':')}."
         yield check.finding(node, SKIP, says, **common)
 
 
