@@ -60,11 +60,12 @@ class Node:
 
     def module(self, name: str, *facts: str) -> None:
         """Install a module file, as DKMS does."""
-        text = "\0".join(["\x7fELF", *facts, f"vermagic={RELEASE} SMP ", ""])
+        # The linker may put the first text right behind the last byte of the code.
+        text = "\x7fELF\0\x05" + "\0".join([*facts, f"vermagic={RELEASE} SMP ", ""])
         self.write(f"lib/modules/{RELEASE}/updates/dkms/{name}.ko", text)
 
     def driver(self, version: str = "580.126.09", licence: str = "Dual MIT/GPL") -> None:
-        self.module("nvidia", f"version={version}", f"license={licence}")
+        self.module("nvidia", f"license={licence}", f"version={version}")
         self.module("nvidia-uvm", f"version={version}", "depends=nvidia")
         self.module("nvidia-modeset", f"version={version}", "depends=nvidia")
 

@@ -76,7 +76,8 @@ def _modinfo(data: bytes) -> dict[str, str]:
     """Return the texts `key=value` of a module's .modinfo; the first of a key wins."""
     found: dict[str, str] = {}
     for key in ("name", "version", "license", "depends", "vermagic"):
-        match = re.search(rb"(?:^|\0)" + key.encode() + rb"=([^\0]*)\0", data)
+        # Before the first text of the section may lie any byte of the code.
+        match = re.search(rb"(?<![a-z_])" + key.encode() + rb"=([^\0]*)\0", data)
         if match:
             found[key] = match.group(1).decode("utf-8", "replace")
     return found
